@@ -1,0 +1,80 @@
+"""Settings from the environment, typed; a value that doesn't fit is refused by name. No Django in here."""
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class EnvError(ValueError):
+    """A setting in the environment can't be used. The message is one sentence for the person at the shell."""
+
+
+def text(name: str, default: str = "") -> str:
+    """The value of `name`, or the content of the file that `<name>_FILE` points at, or `default`.
+
+    Refuses when both are given or the file can't be read. Empty means not given.
+    """
+    value = os.environ.get(name, "").strip()
+    file = os.environ.get(f"{name}_FILE", "").strip()
+    if value and file:
+        raise EnvError(f"Set either {name} or {name}_FILE, not both.")
+    if file:
+        try:
+            value = Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise EnvError(f"{name}_FILE points at {file!r}, which can't be read: {error}.") from error
+    return value or default
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """True for 1, true, yes, on; False for 0, false, no, off; refuses anything else."""
+    value = text(name).lower()
+    if not value:
+        return default
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise EnvError(f"{name} must be yes or no, not {value!r}.")
+
+
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    """A whole number of at least `minimum`; refuses anything else."""
+    value = text(name)
+    if not value:
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        raise EnvError(f"{name} must be a whole number, not {value!r}.") from None
+    if number < minimum:
+        raise EnvError(f"{name} must be at least {minimum}, not {number}.")
+    return number
+
+
+def seconds(name: str, default: float) -> float:
+    """A finite number of seconds, zero or more; refuses anything else."""
+    value = text(name)
+    if not value:
+        return default
+    try:
+        number = float(value)
+    except ValueError:
+        raise EnvError(f"{name} must be a number of seconds, not {value!r}.") from None
+    if not math.isfinite(number) or number < 0:
+        raise EnvError(f"{name} must be a number of seconds, zero or more, not {value!r}.")
+    return number
+
+
+def choice(name: str, default: str, *, among: Sequence[str]) -> str:
+    """One of `among`; refuses anything else."""
+    value = text(name, default)
+    if value not in among:
+        raise EnvError(f"{name} must be one of {', '.join(among)}, not {value!r}.")
+    return value
+
+
+def words(name: str) -> list[str]:
+    """A comma-separated list, without blanks and empty items."""
+    return [word for word in (part.strip() for part in text(name).split(",")) if word]

@@ -1,0 +1,36 @@
+"""What a stopping worker may still be doing to the outside world, asked of the database alone."""
+
+import dataclasses
+import datetime
+
+import psycopg
+
+from ckptsite import addresses
+
+# An open intent means: a request may be on its way. Its deadline is when the worker gives it up at the latest.
+_OPEN = """
+    select count(*), max(run.lease_until), extract(epoch from max(run.lease_until) - clock_timestamp())
+    from runs_action action join runs_run run on run.id = action.run_id
+    where action.status = 'intent' and run.lease_until > clock_timestamp()
+"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Open:
+    """Effects under way, and when the last of them is given up."""
+
+    count: int
+    until: datetime.datetime
+    seconds: float
+
+
+def under_way(url: str) -> Open | None:
+    """The effects that a live worker may be inside of; None when there are none or nobody can say."""
+    try:
+        with psycopg.connect(**addresses.database(url).libpq(), connect_timeout=2) as connection:  # type: ignore[arg-type]
+            row = connection.execute(_OPEN).fetchone()
+    except psycopg.Error:
+        return None
+    if row is None or not row[0]:
+        return None
+    return Open(count=int(row[0]), until=row[1], seconds=float(row[2]))

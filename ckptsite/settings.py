@@ -1,0 +1,219 @@
+"""All settings. They load without a server, an environment or a data folder; what is given wrongly is refused by name."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from ckptsite import addresses, env, logs
+from ckptsite.services import folder
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+CKPTSITE_DATA = Path(env.text("CKPTSITE_DATA", str(BASE_DIR / ".ckptsite"))).expanduser().absolute()
+CKPTSITE_ROLE = env.choice("CKPTSITE_ROLE", "tool", among=("web", "worker", "clock", "tool"))
+_data = folder.Folder(CKPTSITE_DATA)
+
+# Secrets: given, or made once as files in the data folder. Losing SECRET_KEY costs sessions only.
+SECRET_KEY = env.text("SECRET_KEY") or folder.secret(_data, "secret_key")
+KEY_HMAC = (env.text("CKPTSITE_KEY_HMAC") or folder.secret(_data, "key_hmac")).encode()
+AUDIT_HMAC = (env.text("CKPTSITE_AUDIT_HMAC") or folder.secret(_data, "audit_hmac")).encode()
+
+# Address: one setting says where people reach the pages.
+DEBUG = env.flag("DEBUG", default=False)
+_site = addresses.site(env.text("PUBLIC_URL", f"http://127.0.0.1:{env.integer('CKPTSITE_PORT', 8000)}"))
+PUBLIC_URL = _site.url
+_loopback = ["127.0.0.1", "localhost", "[::1]"]
+ALLOWED_HOSTS = sorted({_site.host, *_loopback, *env.words("ALLOWED_HOSTS")})
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+SECURE_SSL_REDIRECT = _site.secure
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked over loopback by the supervisor and by load balancers
+SECURE_HSTS_SECONDS = 31_536_000 if _site.secure else 0
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _site.secure
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+# "__Host-": no other host and no plain http page can set it. Not every browser keeps such cookies over http.
+SESSION_COOKIE_NAME = "__Host-session" if _site.secure else "ckptsite_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if _site.secure else "ckptsite_csrf"
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_COOKIE_AGE = 60 * 60 * 12
+CSRF_FAILURE_VIEW = "django.views.csrf.csrf_failure"
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+
+INSTALLED_APPS = [
+    "servestatic",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "csp",
+    "template_partials",
+    "runs",
+    "runs.demo",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",  # the app itself is not installed: we ship our own htmx
+]
+ROOT_URLCONF = "ckptsite.urls"
+ASGI_APPLICATION = "ckptsite.asgi.application"
+WSGI_APPLICATION = "ckptsite.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# Database: the embedded server in the data folder unless DATABASE_URL names another one. One setting a role.
+_timeouts = {
+    "statement_timeout": env.seconds("CKPTSITE_STATEMENT_TIMEOUT", 30),
+    "lock_timeout": env.seconds("CKPTSITE_LOCK_TIMEOUT", 2),
+    "idle_in_transaction_session_timeout": env.seconds("CKPTSITE_IDLE_TIMEOUT", 10),
+}
+_database = addresses.database(env.text("DATABASE_URL", _data.database_url))
+DATABASE_PREPARE = env.flag("DATABASE_PREPARE", default=True)  # off behind a transaction pooler
+_options: dict[str, Any] = {
+    "connect_timeout": "5",
+    **_database.options,
+    "options": " ".join(
+        [_database.options.get("options", ""), *(f"-c {name}={value * 1000:.0f}" for name, value in _timeouts.items())]
+    ).strip(),
+}
+if CKPTSITE_ROLE == "web":
+    # One idle connection at rest: the pool waits longer and longer between broken ones after a server restart.
+    _options["pool"] = {
+        "min_size": 1,
+        "max_size": env.integer("CKPTSITE_POOL", 10, minimum=1),
+        "timeout": 5,
+        "max_idle": 60,
+    }
+elif CKPTSITE_ROLE in {"worker", "clock"} and DATABASE_PREPARE:
+    _options["prepare_threshold"] = 1
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        **_database.django(),
+        "OPTIONS": _options,
+        "CONN_MAX_AGE": None if CKPTSITE_ROLE in {"worker", "clock"} else 0,
+        "CONN_HEALTH_CHECKS": True,
+        "ATOMIC_REQUESTS": False,
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}  # Django's Redis cache pickles
+
+# Valkey or Redis carries hints only; nothing is lost when it is gone.
+_redis = addresses.redis(env.text("REDIS_URL", _data.redis_url))
+REDIS_BROKER = _redis.broker  # as kombu spells it
+REDIS_CLIENT = _redis.client  # as redis-py spells it
+REDIS_TIMEOUT = 0.5  # seconds; a paused server must never hold up a decision
+
+AUTH_USER_MODEL = "runs.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env.text("CKPTSITE_TIME_ZONE", "UTC")
+
+STATIC_URL = "static/"
+STATIC_ROOT = _data.static
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # bytes belong into the database
+    "staticfiles": {"BACKEND": "ckptsite.staticfiles.Storage"},
+}
+
+# Mail: over SMTP when a host is named, else each mail is a file.
+EMAIL_HOST = env.text("EMAIL_HOST")
+EMAIL_PORT = env.integer("EMAIL_PORT", 587 if EMAIL_HOST else 25, minimum=1)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=bool(EMAIL_HOST) and not EMAIL_USE_SSL)
+EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 20, minimum=1)
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", f"ckptsite@{_site.host}")
+CKPTSITE_MAIL_DIR = _data.mail
+CKPTSITE_LEDGER = _data.ledger
+
+# Times in seconds, and three counts.
+CKPTSITE: dict[str, float] = {
+    "LEASE": env.seconds("CKPTSITE_LEASE", 15.0),
+    "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0),
+    "MARGIN": env.seconds("CKPTSITE_MARGIN", 5.0),
+    "CLOCK": env.seconds("CKPTSITE_CLOCK", 1.0),
+    "SLICE": env.seconds("CKPTSITE_SLICE", 20.0),
+    "READ_TIMEOUT": env.seconds("CKPTSITE_READ_TIMEOUT", 30.0),
+    "EFFECT_TIMEOUT": env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0),
+    "MODEL_TIMEOUT": env.seconds("CKPTSITE_MODEL_TIMEOUT", 120.0),
+    "SETTLE": env.seconds("CKPTSITE_SETTLE", 60.0),
+    "POISON": env.integer("CKPTSITE_POISON", 5, minimum=1),
+    "MAX_SENDS": env.integer("CKPTSITE_MAX_SENDS", 3, minimum=1),
+    "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0),
+    "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0),
+    "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
+    "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
+    "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
+    "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
+}
+# The engine refuses to work on a server that may forget commits; tests run on such a one on purpose.
+CKPTSITE_ALLOW_ASYNC_COMMIT = env.flag("CKPTSITE_ALLOW_ASYNC_COMMIT", default=False)
+
+LOGGING = logs.configure(
+    form=env.choice("LOG_FORMAT", "json", among=("json", "console")),
+    level=env.choice("LOG_LEVEL", "INFO", among=("DEBUG", "INFO", "WARNING", "ERROR")),
+    role=CKPTSITE_ROLE,
+)
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains is for the owner of the domain to decide
+    "security.W021",  # the same for preloading
+]
+os.environ.setdefault("PYTHONUTF8", "1")  # for the processes that a command starts
