@@ -52,7 +52,9 @@ def database(url: str) -> Database:
     except ValueError as error:
         raise env.EnvError(f"DATABASE_URL can't be read: {error}.") from error
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise env.EnvError("DATABASE_URL must begin with postgresql:// (PostgreSQL is the only database used).")
+        raise env.EnvError(
+            "DATABASE_URL must begin with postgresql:// (PostgreSQL is the only database used)."
+        )
     name = unquote(parts.path.removeprefix("/"))
     if not name or "/" in name:
         raise env.EnvError("DATABASE_URL must end with the name of a database, as in postgresql://host/name.")
@@ -92,7 +94,9 @@ def redis(url: str) -> Redis:
     options = dict(parse_qsl(parts.query))
     number = options.get("db") or options.get("virtual_host") or "0"
     if not number.isdecimal() or not parts.path.startswith("/"):
-        raise env.EnvError("REDIS_URL must name a socket by its whole path, as in unix:///run/valkey.sock?db=0.")
+        raise env.EnvError(
+            "REDIS_URL must name a socket by its whole path, as in unix:///run/valkey.sock?db=0."
+        )
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     path = quote(unquote(parts.path))
     return Redis(
@@ -118,6 +122,12 @@ def site(url: str) -> Site:
         parts.port  # noqa: B018 - reading it is the check
     except ValueError as error:
         raise env.EnvError(f"PUBLIC_URL can't be read: {error}.") from error
-    if parts.scheme not in {"http", "https"} or not host or parts.path.strip("/") or parts.query or parts.fragment:
+    if (
+        parts.scheme not in {"http", "https"}
+        or not host
+        or parts.path.strip("/")
+        or parts.query
+        or parts.fragment
+    ):
         raise env.EnvError(f"PUBLIC_URL must look like https://runs.example.org, not {url!r}.")
     return Site(url=f"{parts.scheme}://{parts.netloc}", host=host, secure=parts.scheme == "https")

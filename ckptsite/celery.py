@@ -9,7 +9,7 @@ from celery import Celery, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ckptsite.settings")
 
-from django.conf import settings  # noqa: E402 - needs the name of the settings module
+from django.conf import settings
 
 _stopping: Event | None = None
 
@@ -22,7 +22,7 @@ app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,
     task_publish_retry=False,
-    # Above the longest slice (180 s by default): a limit that fires inside an effect makes its outcome unknown.
+    # Above the longest slice (180 s): a limit that fires inside an effect makes its outcome unknown.
     task_time_limit=settings.CKPTSITE["SLICE"]
     + settings.CKPTSITE["MODEL_TIMEOUT"]
     + settings.CKPTSITE["EFFECT_TIMEOUT"]

@@ -37,7 +37,9 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
         cache_logger_on_first_use=True,
     )
 
-    def with_role(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    def with_role(
+        _logger: Any, _method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
         event["role"] = role
         return event
 
@@ -52,7 +54,11 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
         "formatters": {
             "lines": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "processors": [with_role, structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
+                "processors": [
+                    with_role,
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    *renderers,
+                ],
                 "foreign_pre_chain": _SHARED,
             }
         },

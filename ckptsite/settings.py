@@ -1,4 +1,4 @@
-"""All settings. They load without a server, an environment or a data folder; what is given wrongly is refused by name."""
+"""All settings. They load without server, environment or data folder; a wrong value is refused by name."""
 
 import os
 from pathlib import Path
@@ -116,11 +116,14 @@ _options: dict[str, Any] = {
     "connect_timeout": "5",
     **_database.options,
     "options": " ".join(
-        [_database.options.get("options", ""), *(f"-c {name}={value * 1000:.0f}" for name, value in _timeouts.items())]
+        [
+            _database.options.get("options", ""),
+            *(f"-c {name}={value * 1000:.0f}" for name, value in _timeouts.items()),
+        ]
     ).strip(),
 }
 if CKPTSITE_ROLE == "web":
-    # One idle connection at rest: the pool waits longer and longer between broken ones after a server restart.
+    # One idle connection at rest: after a server restart the pool waits ever longer between broken ones.
     _options["pool"] = {
         "min_size": 1,
         "max_size": env.integer("CKPTSITE_POOL", 10, minimum=1),
@@ -139,7 +142,9 @@ DATABASES: dict[str, dict[str, Any]] = {
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}  # Django's Redis cache pickles
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}  # Django's Redis cache pickles
 
 # Valkey or Redis carries hints only; nothing is lost when it is gone.
 _redis = addresses.redis(env.text("REDIS_URL", _data.redis_url))

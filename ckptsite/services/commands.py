@@ -1,4 +1,4 @@
-"""Management commands, with PostgreSQL there when they need it: of a running `up`, or for the command's own life."""
+"""Management commands and the PostgreSQL they need: that of a running `up`, or one for the command's life."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ _START_WITHIN = 30.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one management command; its exit code. What can't be used is said in one sentence, with exit code 1."""
+    """Run one management command; its exit code. What can't be used: one sentence and exit code 1."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ckptsite.settings")
     arguments = [argument for argument in argv[1:] if argument != "--no-services"]
     command = arguments[0] if arguments else "help"
@@ -76,7 +76,8 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
             except lock.Held as error:
                 if time.monotonic() > end:
                     raise env.EnvError(
-                        f"Process {error.pid} uses the data folder {str(root)!r}, but its PostgreSQL does not answer."
+                        f"Process {error.pid} uses the data folder {str(root)!r}, "
+                        "but its PostgreSQL does not answer."
                     ) from None
                 time.sleep(0.1)
         yield fresh

@@ -5,9 +5,9 @@ import datetime
 
 import psycopg
 
-from ckptsite import addresses
+from ckptsite.services import postgres
 
-# An open intent means: a request may be on its way. Its deadline is when the worker gives it up at the latest.
+# An open intent means: a request may be on its way. Its deadline is when the worker gives it up.
 _OPEN = """
     select count(*), max(run.lease_until), extract(epoch from max(run.lease_until) - clock_timestamp())
     from runs_action action join runs_run run on run.id = action.run_id
@@ -27,7 +27,7 @@ class Open:
 def under_way(url: str) -> Open | None:
     """The effects that a live worker may be inside of; None when there are none or nobody can say."""
     try:
-        with psycopg.connect(**addresses.database(url).libpq(), connect_timeout=2) as connection:  # type: ignore[arg-type]
+        with postgres.connect(url) as connection:
             row = connection.execute(_OPEN).fetchone()
     except psycopg.Error:
         return None

@@ -54,7 +54,7 @@ class Folder:
 
     @property
     def run(self) -> Path:
-        """Where the sockets are: inside the folder, or in the temp folder when the path is too long for one."""
+        """Where the sockets are: inside the folder, or in the temp folder when its path is too long."""
         inside = self.root / "run"
         if len(os.fsencode(inside / ".s.PGSQL.5432.lock")) <= SOCKET_BYTES:
             return inside
@@ -76,7 +76,7 @@ class Folder:
 
 
 def make(folder: Folder) -> None:
-    """Make the folders that every process needs, closed to other people. Raises OSError when that can't be done."""
+    """Make the folders that every process needs, closed to others. Raises OSError when that can't be done."""
     for path in (folder.root, folder.pids, folder.logs, folder.mail):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     inside = folder.root / "run"
@@ -84,7 +84,7 @@ def make(folder: Folder) -> None:
         inside.mkdir(mode=0o700, exist_ok=True)
     elif not (folder.run != inside and folder.run.is_dir()):
         # mkdtemp makes it 0700 and new, so nobody else can have prepared it.
-        place = tempfile.mkdtemp(prefix="ckptsite-", dir="/tmp" if Path("/tmp").is_dir() else None)  # noqa: S108
+        place = tempfile.mkdtemp(prefix="ckptsite-")
         (folder.root / "run-folder").write_text(place, encoding="utf-8")
 
 
@@ -99,7 +99,7 @@ def secret(folder: Folder, name: str) -> str:
         fresh = secrets.token_urlsafe(48)
     if not folder.root.is_dir() or not os.access(folder.root, os.W_OK):
         return fresh
-    # Written whole under another name and linked, so that two processes starting together end with one secret.
+    # Written whole under another name and linked, so that two processes that start together share one secret.
     handle, draft = tempfile.mkstemp(prefix=f".{name}-", dir=folder.root)
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(fresh)

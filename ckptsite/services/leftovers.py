@@ -16,8 +16,8 @@ _PATIENCE = 5.0
 def clear(folder: folders.Folder, *, database_url: str, say: Callable[[str], None]) -> None:
     """End every process that an earlier start noted and that is still the same process.
 
-    A worker inside an effect is waited for up to that effect's deadline, since killing it would leave the outcome
-    unknown. Call it with the data folder's lock held.
+    A worker inside an effect is waited for up to that effect's deadline, since killing it would leave the
+    outcome unknown. Call it with the data folder's lock held.
     """
     left = processes.noted(folder)
     names = sorted(left, key=lambda name: _ORDER.index(name) if name in _ORDER else -1)

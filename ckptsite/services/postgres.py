@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: our own child on a Unix socket, open to the one user who owns it.
 
-As root it runs as `nobody`, because PostgreSQL refuses root; nothing is opened to others beyond the right to pass
-through a folder, and that is said.
+As root it runs as `nobody`, because PostgreSQL refuses root; nothing is opened to others beyond the right
+to pass through a folder, and that is said.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import conninfo, errors, sql
 
 from ckptsite import addresses, env
 from ckptsite.services import binaries, processes
@@ -71,10 +71,16 @@ def program(
     )
 
 
+def connect(url: str, *, dbname: str | None = None, timeout: int = 2) -> psycopg.Connection:
+    """A connection of our own to the server at `url`."""
+    given = addresses.database(url).libpq(dbname=dbname)
+    return psycopg.connect(conninfo.make_conninfo(**given), connect_timeout=timeout)
+
+
 def answers(url: str) -> bool:
     """True when a server takes connections at `url` (whether or not the database there exists)."""
     try:
-        with psycopg.connect(**addresses.database(url).libpq(dbname="postgres"), connect_timeout=2):  # type: ignore[arg-type]
+        with connect(url, dbname="postgres"):
             return True
     except psycopg.OperationalError:
         return False
@@ -83,7 +89,8 @@ def answers(url: str) -> bool:
 def make_database(url: str) -> bool:
     """Make the database that `url` names; False when it was there."""
     address = addresses.database(url)
-    with psycopg.connect(**address.libpq(dbname="postgres"), autocommit=True) as connection:  # type: ignore[arg-type]
+    with connect(url, dbname="postgres") as connection:
+        connection.autocommit = True
         if connection.execute("select 1 from pg_database where datname = %s", [address.name]).fetchone():
             return False
         try:
@@ -96,13 +103,15 @@ def make_database(url: str) -> bool:
 def require(url: str) -> str:
     """The version of the server at `url`. Refuses in one sentence when it can't be used."""
     try:
-        with psycopg.connect(**addresses.database(url).libpq(), connect_timeout=5) as connection:  # type: ignore[arg-type]
+        with connect(url, timeout=5) as connection:
             number = connection.info.server_version
     except psycopg.Error as error:
         reason = " ".join(str(error).split())
         raise env.EnvError(f"DATABASE_URL does not lead to a database: {reason}") from error
     if number < OLDEST * 10_000:
-        raise env.EnvError(f"PostgreSQL {number // 10_000} is too old; ckptsite needs version {OLDEST} or newer.")
+        raise env.EnvError(
+            f"PostgreSQL {number // 10_000} is too old; ckptsite needs version {OLDEST} or newer."
+        )
     return f"{number // 10_000}.{number % 10_000}"
 
 
@@ -120,10 +129,15 @@ def _initialise(folder: folders.Folder, place: Path, user: str | None) -> None:
         _hand_over(draft, user)
     command = [
         str(place / "initdb"), "-D", str(draft), "-U", "ckptsite", "--auth-local=peer", "--auth-host=reject",
-        "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
+        "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8",
+        "--no-instructions",
     ]  # fmt: skip
     maker = processes.Program(
-        name="initdb", command=tuple(command), environment=_environment(), log=folder.logs / "initdb.log", user=user
+        name="initdb",
+        command=tuple(command),
+        environment=_environment(),
+        log=folder.logs / "initdb.log",
+        user=user,
     )
     try:
         code = processes.start(maker).wait()
@@ -136,11 +150,13 @@ def _initialise(folder: folders.Folder, place: Path, user: str | None) -> None:
 
 
 def _write_access(data: Path, user: str | None) -> None:
-    """Only the operating system's user who runs us gets in, as the one database user, and without a password."""
+    """Only the operating system's user who runs us gets in, as the one database user, without a password."""
     try:
         owner = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
-        raise env.EnvError(f"User number {os.geteuid()} has no name on this machine; PostgreSQL needs one.") from None
+        raise env.EnvError(
+            f"User number {os.geteuid()} has no name on this machine; PostgreSQL needs one."
+        ) from None
     quoted = owner.replace('"', '""')
     for name, line in (
         ("pg_hba.conf", "local all ckptsite peer map=own\n"),
@@ -165,7 +181,9 @@ def _drop_stale_lock(data: Path) -> None:
     except (FileNotFoundError, IndexError):
         number = ""
     if number.isdecimal() and processes.program_name(int(number)) == "postgres":
-        raise env.EnvError(f"Another PostgreSQL (process {number}) already works on {str(data)!r}; stop it first.")
+        raise env.EnvError(
+            f"Another PostgreSQL (process {number}) already works on {str(data)!r}; stop it first."
+        )
     path.unlink(missing_ok=True)
 
 
@@ -184,4 +202,3 @@ def _let_pass(*targets: Path) -> list[Path]:
                 path.chmod((mode & 0o7777) | 0o001)
                 changed.append(path)
     return changed
-

@@ -82,10 +82,15 @@ def _with_parent(number: int) -> Callable[[], None] | None:
 
 
 def started_at(pid: int) -> str | None:
-    """When process `pid` started, in words that differ for another process of the same number; None if it is gone."""
+    """When process `pid` started, in words that differ for another one of the same number; None if gone."""
     if sys.platform == "linux":
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+            fields = (
+                Path(f"/proc/{pid}/stat")
+                .read_text(encoding="ascii", errors="replace")
+                .rpartition(")")[2]
+                .split()
+            )
         except (FileNotFoundError, ProcessLookupError):
             return None
         return None if fields[0] == "Z" else f"{_boot()}:{fields[19]}"
@@ -104,7 +109,13 @@ def _boot() -> str:
 
 def program_name(pid: int) -> str:
     """The name of the program that process `pid` runs, empty when it is gone."""
-    shown = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+        return ""
+    shown = subprocess.run(
+        ["/bin/ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return Path(shown.stdout.strip()).name
 
 
@@ -136,8 +147,8 @@ def forget(folder: folders.Folder, name: str) -> None:
 
 
 def noted(folder: folders.Folder) -> dict[str, int]:
-    """The processes of earlier starts that are still alive, by name; a number that means another process by now
-    is not among them.
+    """The processes of earlier starts that are still alive, by name; a number that means another process
+    by now is not among them.
     """
     alive: dict[str, int] = {}
     for path in sorted(folder.pids.glob("*")):

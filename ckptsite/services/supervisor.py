@@ -6,8 +6,8 @@ import dataclasses
 import time
 from collections.abc import Awaitable, Callable
 
-from ckptsite.services import processes
 from ckptsite.services import folder as folders
+from ckptsite.services import processes
 
 FIRST_DELAY = 0.3
 LONGEST_DELAY = 10.0
@@ -72,7 +72,9 @@ class Supervisor:
                 return
             child.deaths += 1
             delay = FIRST_DELAY if time.monotonic() - began > _STEADY else min(delay * 2, LONGEST_DELAY)
-            self._say(f"{name} ended ({_ending(code)}), starting it again in {delay:.1f} s; see {child.program.log}")
+            self._say(
+                f"{name} ended ({_ending(code)}), starting it again in {delay:.1f} s; see {child.program.log}"
+            )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.stopping.wait(), delay)
             if self.stopping.is_set():
@@ -82,10 +84,12 @@ class Supervisor:
             except OSError as error:
                 self._say(f"{name} can't be started: {error}")
 
-    async def stop(self, *names: str, patience: Callable[[], Awaitable[bool]] | None = None, within: float) -> None:
+    async def stop(
+        self, *names: str, patience: Callable[[], Awaitable[bool]] | None = None, within: float
+    ) -> None:
         """End the named children gently and together; returns when no process of theirs is left.
 
-        After `within` seconds they are killed, unless `patience` says to wait on. `killing` cuts every wait short.
+        After `within` seconds they are killed, unless `patience` says to wait on. `killing` cuts all waits.
         """
         self.stopping.set()
         children = [self._children[name] for name in names if name in self._children]

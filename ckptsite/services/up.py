@@ -35,8 +35,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `up`, for our own parser and for Django's."""
-    parser.add_argument("--demo", action="store_true", help="fill in accounts and three runs to try things with")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port of the pages (default 8000)")
+    parser.add_argument(
+        "--demo", action="store_true", help="fill in accounts and three runs to try things with"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="port of the pages (default 8000)"
+    )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data folder (default .ckptsite)")
     parser.add_argument("--no-browser", action="store_true", help="don't open a browser")
 
@@ -68,7 +72,9 @@ async def _run(options: argparse.Namespace) -> int:
             "stop it first, or choose another folder with --data."
         ) from None
     except OSError as error:
-        raise env.EnvError(f"The data folder {str(folder.root)!r} can't be written: {error.strerror}.") from error
+        raise env.EnvError(
+            f"The data folder {str(folder.root)!r} can't be written: {error.strerror}."
+        ) from error
     with holder, _listen(options.port) as listener:
         up = Up(options=options, folder=folder, listener=listener)
         return await up.run()
@@ -85,7 +91,9 @@ def _listen(port: int) -> socket.socket:
 class Up:
     """One start, life and stop."""
 
-    def __init__(self, *, options: argparse.Namespace, folder: folders.Folder, listener: socket.socket) -> None:
+    def __init__(
+        self, *, options: argparse.Namespace, folder: folders.Folder, listener: socket.socket
+    ) -> None:
         self.options = options
         self.folder = folder
         self.listener = listener
@@ -214,7 +222,9 @@ class Up:
         if process.returncode != 0:
             (self.folder.logs / "manage.log").write_bytes(errors)
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
-            raise env.EnvError(f"{arguments[0]} failed: {' '.join(last)} (see {self.folder.logs / 'manage.log'})")
+            raise env.EnvError(
+                f"{arguments[0]} failed: {' '.join(last)} (see {self.folder.logs / 'manage.log'})"
+            )
         return out.decode(errors="replace")
 
     async def _until_ready(self) -> None:
@@ -244,7 +254,10 @@ class Up:
         if busy.until != self._waits_until:
             self._waits_until = busy.until
             local = busy.until.astimezone()
-            say(f"Waiting for {busy.count} effect(s) under way, until {local:%H:%M:%S} at the latest; Ctrl-C kills")
+            say(
+                f"Waiting for {busy.count} effect(s) under way, until {local:%H:%M:%S} at the latest; "
+                "another Ctrl-C kills"
+            )
         return True
 
 

@@ -14,10 +14,11 @@ def program(folder: folders.Folder) -> processes.Program:
     return processes.Program(
         name="valkey",
         command=(
-            str(binaries.valkey()), "--port", "0", "--unixsocket", str(folder.valkey_socket),
-            "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
-            "--dir", str(folder.logs), "--databases", "64", "--hz", "2",
-        ),  # fmt: skip
+            str(binaries.valkey()),
+            *("--port", "0", "--unixsocket", str(folder.valkey_socket), "--unixsocketperm", "700"),
+            *("--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction"),
+            *("--dir", str(folder.logs), "--databases", "64", "--hz", "2"),
+        ),
         environment={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
         log=folder.logs / "valkey.log",
     )
@@ -42,7 +43,9 @@ def require(url: str) -> None:
     end = time.monotonic() + 3
     while True:
         try:
-            with redis.Redis.from_url(addresses.redis(url).client, socket_timeout=1, socket_connect_timeout=1) as client:
+            with redis.Redis.from_url(
+                addresses.redis(url).client, socket_timeout=1, socket_connect_timeout=1
+            ) as client:
                 client.ping()
                 return
         except (redis.RedisError, OSError) as error:

@@ -1,4 +1,4 @@
-"""`manage.py up`. manage.py itself takes this way before Django loads; here it is for `help` and `call_command`."""
+"""`manage.py up` for `help`; manage.py itself goes to the services before Django loads."""
 
 import sys
 from typing import Any

@@ -1,0 +1,61 @@
+"""Fixtures for every test. The servers themselves come from tests/plugin.py."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from django.conf import settings
+from django.core import management
+from django.db import connection
+
+from tests import waiting
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files() -> None:
+    """The collected static files, made by the first worker that needs them and shared by all."""
+    root = Path(settings.STATIC_ROOT)
+    shared = root.parent.parent / "static"
+    shared.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        root.symlink_to(shared)
+    with (shared.parent / "static.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "staticfiles.json").exists():
+            management.call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture
+def child_environment(transactional_db: None) -> dict[str, str]:
+    """Environment for a process of the product that works on this test's database and Valkey."""
+    name = connection.settings_dict["NAME"]
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}")
+    return {**os.environ, "DATABASE_URL": url.geturl(), "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.fixture
+def asgi_server(transactional_db: None) -> Iterator[str]:
+    """The address of the whole site, served by uvicorn in a thread: pages, streams and static files."""
+    from ckptsite import asgi
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                asgi.application, lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
+            )
+        )
+        thread = threading.Thread(target=asyncio.run, args=[server.serve([listener])], daemon=True)
+        thread.start()
+        waiting.until(lambda: server.started)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(10)
+        assert not thread.is_alive()
