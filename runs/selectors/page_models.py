@@ -1,0 +1,172 @@
+"""What each page shows, as frozen data: selectors fill these, templates read nothing else.
+
+Texts of agents, models and tools are plain `str` here and go through `safe_text` in the template. Amounts are
+`Decimal` or None for "unknown"; times are aware; every list is already cut to one page. The review page is in
+`review_models`, the run page in `run_models`.
+"""
+
+import datetime
+import decimal
+from dataclasses import dataclass, field
+
+Moment = datetime.datetime
+Amount = decimal.Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Keyset paging: query strings such as `before=180`, empty when there is no such page."""
+
+    older: str = ""
+    newer: str = ""
+    shown: int = 0
+    total: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shell:
+    """`shell` on every page (context processor, lazy: error pages must not need the database)."""
+
+    queue_count: int
+    can_start: bool
+    is_admin: bool = False
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """One line of a key/value list; `decisive` is what a reviewer must look at."""
+
+    label: str
+    value: str
+    decisive: bool = False
+    mono: bool = False
+
+
+# Inbox
+
+
+@dataclass(frozen=True, kw_only=True)
+class InboxRow:
+    review_id: int
+    kind: str  # lifecycle.ReviewKind
+    tier: int
+    effect: str  # one sentence in plain words: "Send an e-mail to billing@example.com"
+    decisive: tuple[Fact, ...]  # the arguments that tell this row from its neighbours
+    agent: str
+    run_id: int
+    run_title: str
+    waiting_since: Moment
+    due_at: Moment | None
+    overdue: bool
+    expires_at: Moment | None = None
+    step: str = ""  # "step 4 of 9"
+    cost: Amount | None = None  # spent by the run so far
+    votes: str = ""  # "1 of 2 approvals", when more than one is needed
+    blocked: str = ""  # why this person can't decide it: "You started this run."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedRow:
+    review_id: int
+    kind: str
+    tier: int
+    effect: str
+    status: str  # lifecycle.Review
+    by: str
+    at: Moment
+    reason: str
+    run_id: int
+    run_title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tab:
+    name: str  # value of the `tab` parameter
+    label: str
+    count: int | None
+    current: bool
+    query: str  # query string without "?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One chip of a filter."""
+
+    label: str
+    query: str
+    current: bool
+    count: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InboxPage:
+    tabs: tuple[Tab, ...]  # waiting, decided
+    filters: tuple[Choice, ...]
+    rows: tuple[InboxRow, ...]
+    decided: tuple[DecidedRow, ...]  # filled on the tab "decided"
+    page: Page
+    filtered: bool
+    known: str  # ids of the rows shown, "12,15,18": sent back so that news can be counted
+    may_decide: bool  # False: may look, not decide
+
+
+@dataclass(frozen=True, kw_only=True)
+class InboxNews:
+    """What changed since the list was drawn (`?part=news&known=...`), and the count for the header."""
+
+    fresh: int
+    gone: int
+    queue_count: int
+
+
+# Runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRow:
+    run_id: int
+    title: str
+    status: str
+    reason: str  # status sentence: "Waiting for approval of an e-mail since 12:04"
+    agent: str
+    started_by: str
+    created_at: Moment
+    changed_at: Moment
+    steps_done: int
+    steps_total: int
+    cost: Amount | None
+    open_reviews: int
+    last_checkpoint: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentChoice:
+    name: str
+    label: str
+    description: str
+    accepts: str  # value of the file field's accept: ".csv"
+    input_hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartForm:
+    """Drawn with what was typed before after an error; fields: agent, title, file, input, token."""
+
+    agents: tuple[AgentChoice, ...]
+    token: str
+    agent: str = ""
+    title: str = ""
+    input: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+    opened: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsPage:
+    filters: tuple[Choice, ...]  # All, Running, Waiting, Failed, Done, Stopped
+    rows: tuple[RunRow, ...]
+    page: Page
+    filtered: bool
+    start: StartForm | None  # None: this person may not start runs

@@ -1,0 +1,167 @@
+"""What the review page shows: one question to a person, all kinds of it. Conventions as in `page_models`."""
+
+import datetime
+from dataclasses import dataclass, field
+
+from runs.selectors import page_models
+
+Moment = datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewText:
+    """A text as its reader will get it: a mail body, a posting text."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attachment:
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What will happen, built by the tool from the arguments; `missing` when the tool has no preview."""
+
+    sentence: str
+    facts: tuple[page_models.Fact, ...] = ()
+    texts: tuple[PreviewText, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reversible: str = ""  # "Can't be taken back." or how it can be undone
+    missing: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retype:
+    """Tier 3: the value that has to be typed again."""
+
+    label: str  # "Amount"
+    value: str  # what has to be typed, shown on the page
+    hint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vote:
+    """A decision that was already given; `verdict` and `reason` are empty while the reader must stay blind."""
+
+    by: str
+    at: Moment
+    verdict: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanContext:
+    """The steps around this action."""
+
+    number: int
+    title: str
+    state: str  # lifecycle.Step
+    current: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """Facts behind "did it happen?"."""
+
+    attempted_at: Moment
+    deadline: Moment
+    horizon: Moment
+    looked_at: Moment | None  # last look-up, if the tool has one
+    may_say_absent: bool  # somebody looked after the horizon
+    absent_reason: str  # why not, when it may not be said
+    attempts: int
+    evidence: tuple[page_models.Fact, ...] = ()
+    lookup: bool = False  # the tool can look by itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Facts behind a failed run."""
+
+    error: str
+    where: str  # "Step 4: Send reminder to Nordwind GmbH"
+    attempts: int
+    at: Moment
+    checkpoint: int
+    kept: str  # "3 e-mails were sent and stay sent; they aren't sent again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """Hidden fields of a decision form: what the person saw."""
+
+    revision: int
+    digest: str
+    evidence: int
+    token: str  # one per drawn form, so that a double click decides once
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewPage:
+    review_id: int
+    kind: str
+    status: str
+    tier: int
+    tier_reason: str  # why this tier: "Tool email.send is declared irreversible and reaches people outside."
+    policy: str  # "Policy version 1, rule 2: what goes out needs one reviewer"
+    title: str  # the h1, plain words
+    tool: str
+    agent: str
+    run_id: int
+    run_title: str
+    preview: Preview
+    arguments: str  # the stored canonical JSON text, whole
+    arguments_digest: str
+    decisive_names: tuple[str, ...]
+    changed_names: tuple[str, ...]
+    marks: Marks
+    waiting_since: Moment
+    due_at: Moment | None
+    overdue: bool
+    expires_at: Moment | None
+    said: str  # the agent's own words about this action, unchecked; may be empty
+    steps: tuple[PlanContext, ...]
+    facts: tuple[page_models.Fact, ...]  # rail: idempotency, protection, budget before and after
+    first_time: tuple[str, ...]  # "First e-mail to this address"
+    quorum: int
+    votes: tuple[Vote, ...]
+    may_decide: bool
+    blocked: str  # why not, in one sentence with what helps
+    reason_required: bool  # to approve; a rejection always needs one
+    retype: Retype | None
+    doubt: Doubt | None
+    failure: Failure | None
+    undo_seconds: float
+    outcome: str  # closed reviews: one sentence, who, what, when
+    outcome_reason: str
+    next_id: int | None
+    previous_id: int | None
+    approve_label: str = "Approve"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What a person typed, to be drawn again after 409 or 422. `errors` by field name; "" is the whole form."""
+
+    decision: str = ""
+    reason: str = ""
+    then: str = "tell"
+    retype: str = ""
+    receipt: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflict:
+    """Somebody or something was faster."""
+
+    sentence: str  # "reviewer2 approved this 20 seconds ago."
+    by: str = ""
+    at: Moment | None = None
+    reason: str = ""

@@ -1,0 +1,190 @@
+"""What the run page and its tabs show. Conventions as in `page_models`."""
+
+import datetime
+import decimal
+import enum
+from dataclasses import dataclass
+
+from runs.selectors import page_models
+
+Moment = datetime.datetime
+Amount = decimal.Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meter:
+    """One budget line; None as limit is "no limit", None as used is "unknown"."""
+
+    label: str
+    unit: str  # count, money or seconds
+    used: Amount | None
+    limit: Amount | None
+    percent: int | None
+    warn: bool = False
+
+
+class Control(enum.StrEnum):
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenReview:
+    review_id: int
+    kind: str
+    tier: int
+    effect: str
+    since: Moment
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunHeader:
+    run_id: int
+    title: str
+    agent: str
+    agent_version: int
+    status: str
+    sentence: str  # "Waiting for approval of 2 e-mails since 12:04."
+    error: str
+    started_by: str
+    created_at: Moment
+    ended_at: Moment | None
+    dry_run: bool
+    stop_asked: bool
+    controls: tuple[Control, ...]
+    control_blocked: str  # why there are none: "Operators may pause and stop runs."
+    reviews: tuple[OpenReview, ...]
+    meters: tuple[Meter, ...]
+    steps_done: int
+    steps_total: int
+    tabs: tuple[
+        page_models.Tab, ...
+    ]  # name = URL name: run, run-plan, run-transcript, run-effects, run-usage
+    lineage: str = ""  # "Attempt 2 of this work", or empty
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineItem:
+    """One line of the timeline; `tone` good, bad, ask, busy, doubt or quiet."""
+
+    position: int
+    icon: str
+    tone: str
+    title: str
+    at: Moment
+    detail: str = ""  # untrusted text
+    checkpoint: int | None = None
+    boundary: str = ""  # words: "before something final"
+    tier: int | None = None
+    review_id: int | None = None
+    action_status: str = ""
+    cost: Amount | None = None
+    person: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineGroup:
+    """Neighbouring lines of little weight ("6 rows checked") folded behind one line, or a single one shown."""
+
+    items: tuple[TimelineItem, ...]
+    summary: str = ""  # empty: not folded
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelinePage:
+    header: RunHeader
+    groups: tuple[TimelineGroup, ...]  # newest first
+    page: page_models.Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    number: int
+    title: str
+    state: str
+    note: str = ""
+    tool: str = ""
+    tier: int | None = None
+    gate: str = ""  # "Needs approval"
+    outcome: str = ""
+    review_id: int | None = None
+    arguments: str = ""  # canonical JSON text
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanPage:
+    header: RunHeader
+    version: int
+    author: str
+    made_at: Moment | None
+    steps: tuple[PlanStep, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranscriptEntry:
+    position: int
+    kind: str  # lifecycle.EntryKind
+    who: str  # "Agent", "Tool files.read_csv", "operator", "ckptsite"
+    side: str  # agent, tool, person or system: layout
+    title: str
+    at: Moment
+    text: str = ""
+    json: str = ""  # canonical JSON text, shown in numbered lines
+    shortened: bool = False  # text or json is a preview; the rest is behind raw_url
+    raw_url: str = ""
+    digest: str = ""
+    tokens: int | None = None
+    cost: Amount | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranscriptPage:
+    header: RunHeader
+    entries: tuple[TranscriptEntry, ...]  # oldest first
+    page: page_models.Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectRow:
+    what: str
+    where: str
+    tool: str
+    tier: int
+    state: str  # lifecycle.Occurrence
+    action_status: str
+    at: Moment
+    key: str
+    request_digest: str
+    attempts: int
+    by: str  # who released it
+    receipt: str = ""  # canonical JSON text
+    review_id: int | None = None
+    contradiction: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectsPage:
+    header: RunHeader
+    rows: tuple[EffectRow, ...]
+    page: page_models.Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageRow:
+    label: str
+    calls: int
+    tokens_in: int | None
+    tokens_out: int | None
+    seconds: float | None
+    cost: Amount | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsagePage:
+    header: RunHeader
+    models: tuple[UsageRow, ...]
+    tools: tuple[UsageRow, ...]
+    waited_seconds: float
+    active_seconds: float

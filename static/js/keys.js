@@ -1,0 +1,93 @@
+// Keys come from data-hotkey marks next to the control, and the "?" sheet is made from the same marks.
+import { install, uninstall } from "../vendor/hotkey/hotkey.js";
+
+const installed = new Set();
+const stored = "ckptsite-single-keys";
+
+export const singleKeysOn = () => localStorage.getItem(stored) !== "off";
+const single = (element) => !/\b(Mod|Control|Alt|Meta)\b/.test(element.dataset.hotkey);
+const dialogOpen = () => document.querySelector("dialog[open]") !== null;
+
+export function refresh() {
+  for (const element of installed) {
+    if (!element.isConnected || (single(element) && !singleKeysOn())) {
+      uninstall(element);
+      installed.delete(element);
+    }
+  }
+  for (const element of document.querySelectorAll("[data-hotkey]")) {
+    if (installed.has(element) || (single(element) && !singleKeysOn())) continue;
+    install(element);
+    installed.add(element);
+  }
+}
+
+function label(element) {
+  return element.dataset.hotkeyLabel || element.getAttribute("aria-label") || element.textContent.trim().replace(/\s+/g, " ");
+}
+
+function row(keys, text) {
+  const line = document.createElement("div");
+  const words = document.createElement("dt");
+  words.textContent = text;
+  const marks = document.createElement("dd");
+  keys.forEach((key, index) => {
+    if (index) marks.append(" ");
+    const mark = document.createElement("kbd");
+    mark.textContent = key.replace("Shift+", "").replace("Mod", navigator.platform.startsWith("Mac") ? "Cmd" : "Ctrl");
+    marks.append(mark);
+  });
+  line.append(words, marks);
+  return line;
+}
+
+function fill(dialog) {
+  const rows = [...document.querySelectorAll("[data-hotkey]")].map((element) => {
+    const shown = element.dataset.hotkey.split(",").filter((key) => key !== "?");
+    return row(shown.flatMap((key) => key.split(" ")), label(element));
+  });
+  if (document.querySelector("[data-cursor]")) rows.push(row(["Enter"], "Open the row"));
+  if (document.querySelector("form[data-submit-key]")) rows.push(row(["Mod", "Enter"], "Send the form you are in"));
+  dialog.querySelector("[data-keys-list]").replaceChildren(...rows);
+  dialog.querySelector("[data-keys-switch]").checked = singleKeysOn();
+}
+
+export function start() {
+  // A summary opens its part and takes the person to the first field; a hotkey never decides anything.
+  document.addEventListener("hotkey-fire", (event) => {
+    const element = event.target;
+    if (element.matches("[data-cursor]")) return;
+    if (element.tagName === "SUMMARY") {
+      event.preventDefault();
+      const part = element.parentElement;
+      part.open = true;
+      (part.querySelector("textarea, input:not([type=hidden])") ?? element).focus();
+    }
+  }, { capture: true });
+
+  window.addEventListener("keydown", (event) => {
+    if (dialogOpen() && event.key !== "Tab") event.stopPropagation();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      const form = event.target.closest?.("form[data-submit-key]");
+      if (form) {
+        event.preventDefault();
+        form.requestSubmit(form.querySelector("[type=submit]"));
+      }
+    }
+  }, { capture: true });
+
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-keys-open]");
+    const dialog = document.querySelector("#keys");
+    if (opener && dialog) {
+      fill(dialog);
+      dialog.showModal();
+    }
+    if (event.target.closest("[data-dialog-close]") || event.target === dialog) event.target.closest("dialog")?.close();
+  });
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches("[data-keys-switch]")) return;
+    localStorage.setItem(stored, event.target.checked ? "on" : "off");
+    refresh();
+  });
+}

@@ -1,0 +1,19 @@
+// Shows whether the page still hears of changes, and catches up after a silence.
+const words = { live: "Live", lost: "Not live", wait: "Connecting" };
+
+function set(state) {
+  const mark = document.querySelector("[data-live-state]");
+  if (!mark || mark.dataset.state === state) return;
+  mark.dataset.state = state;
+  mark.querySelector("[data-live-words]").textContent = words[state];
+  mark.title = state === "lost" ? "The page does not update by itself right now. It keeps trying." : "";
+}
+
+export function start() {
+  document.addEventListener("htmx:sse:after:connection", () => set("live"));
+  document.addEventListener("htmx:sse:error", () => set("lost"));
+  document.addEventListener("htmx:sse:close", (event) => { if (event.detail.reason !== "removed") set("lost"); });
+  document.addEventListener("htmx:response:error", (event) => { if (event.target.id === "stream") set("lost"); });
+  document.addEventListener("htmx:error", (event) => { if (event.target.id === "stream") set("lost"); });
+  window.addEventListener("offline", () => set("lost"));
+}

@@ -1,0 +1,22 @@
+// Everything here is comfort: each page works without it.
+import * as copy from "./copy.js";
+import * as cursor from "./cursor.js";
+import * as drafts from "./drafts.js";
+import * as gate from "./gate.js";
+import * as keys from "./keys.js";
+import * as live from "./live.js";
+import * as menus from "./menus.js";
+import * as speech from "./speech.js";
+import * as theme from "./theme.js";
+import * as times from "./times.js";
+
+document.documentElement.classList.add("js");
+
+const modules = [copy, cursor, drafts, gate, keys, live, menus, speech, theme, times];
+for (const module of modules) module.start?.();
+
+const refresh = () => {
+  for (const module of modules) module.refresh?.();
+};
+refresh();
+document.addEventListener("htmx:after:swap", refresh);
