@@ -1,0 +1,216 @@
+"""Carrying out reads and effects. No transaction is open and no lock is held while a tool runs."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from runs import exact, planner, state
+from runs.engine import frontier as frontiers
+from runs.engine import preparing, proposing, verdicts
+from runs.engine.context import Context
+from runs.engine.heartbeat import Heartbeat
+from runs.tools import registry
+from runs.tools.contract import BadArguments, DidNotHappen, Receipt, Tool
+from runs.transitions import clock_time, evidence, steps
+from runs.transitions.refusals import LostAuthority
+
+log = structlog.get_logger(__name__)
+
+READ_TRIES = 3
+BACKOFF = 2.0
+
+
+def read(
+    claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
+) -> None:
+    """Run the reads and store each result when it arrives; a failed one is tried again with back-off, three times."""
+    for call in calls:
+        if beat.lost:
+            raise LostAuthority("the heartbeat lost the run")
+        _read_one(claim, front, call, proposing.arguments_of_call(front, call.id), beat)
+
+
+def _read_one(
+    claim: steps.Claim, front: frontiers.Frontier, call: state.CallState, arguments: Any, beat: Heartbeat
+) -> None:
+    try:
+        tool = registry.get(call.tool)
+        args = tool.parse(arguments)
+    except (registry.UnknownTool, BadArguments) as error:
+        steps.read_failed(claim, call.id, step=call.step, reason=str(error), final=True, retry_at=None)
+        return
+    timeout = _timeout(tool, "READ_TIMEOUT")
+    beat.allow(timeout)
+    try:
+        receipt = tool.run(args, Context(run_id=front.run.pk, timeout=timeout))
+        value = exact.stored(exact.canonical(receipt.value, limit=None))
+    except DidNotHappen as error:
+        steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
+        return
+    except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
+        log.warning("read_failed", run=front.run.pk, tool=call.tool, error=f"{type(error).__name__}: {error}")
+        final = call.failures + 1 >= READ_TRIES
+        again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)
+        steps.read_failed(
+            claim,
+            call.id,
+            step=call.step,
+            reason=f"{type(error).__name__}: {error}",
+            final=final,
+            retry_at=None if final else again.isoformat(),
+        )
+        return
+    steps.read(claim, call.id, step=call.step, summary=receipt.summary, value=value)
+
+
+def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> None:
+    """Pass the gate and carry out one effect: intent, effect, receipt. Refuses Changed, LostAuthority, ContractChanged."""
+    action = front.actions[move.call.id]
+    tool = preparing.tool_of(action)
+    args = preparing.arguments_of(action, tool)
+    policy = verdicts.in_force()
+    verdict = verdicts.ask(
+        policy, agent=front.agent.name, tool=type(tool), doubt="held" if action.duplicate_of else ""
+    )
+    timeout = _timeout(tool, "EFFECT_TIMEOUT")
+    beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
+    precondition = preparing.precondition_of(front, tool, args) if action.precondition is not None else None
+    intent = steps.intent(
+        claim,
+        steps.Wish(
+            call=move.call.id,
+            digest=action.digest,
+            contract=tool.contract(),
+            epoch=policy.epoch,
+            verdict=verdict.verdict,
+            timeout=timeout,
+            settle=settle_seconds(tool),
+            key_window=tool.key_window.total_seconds(),
+            precondition=precondition,
+        ),
+        seen=front.situation.inbox,
+    )
+    if intent is None:
+        return
+    log.info("intent", run=front.run.pk, action=intent.action_id, tool=action.tool, attempt=intent.attempt)
+    _send(claim, front, move.call.id, tool, args, intent, timeout, beat)
+
+
+def _send(
+    claim: steps.Claim,
+    front: frontiers.Frontier,
+    call: state.CallId,
+    tool: Tool,
+    args: Any,
+    intent: steps.Intent,
+    timeout: float,
+    beat: Heartbeat,
+) -> None:
+    beat.allow(timeout)
+    ctx = Context(run_id=front.run.pk, timeout=timeout, key=intent.key, attempt=intent.attempt)
+    if clock_time.now() >= intent.deadline or beat.lost:
+        reason = "the time for sending had passed before it was sent"
+        _store_absent(claim, call, intent, reason=reason, again=True)
+        return
+    try:
+        receipt = tool.run(args, ctx)
+        stored = stored_receipt(receipt)
+    except DidNotHappen as error:
+        again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
+        _store_absent(claim, call, intent, reason=error.reason, again=again)
+        return
+    except Exception as error:  # after the intent everything that isn't proven is unknown
+        log.warning(
+            "outcome_unknown",
+            run=front.run.pk,
+            action=intent.action_id,
+            error=f"{type(error).__name__}: {error}",
+        )
+        steps.unknown(claim, call, attempt=intent.attempt, reason=f"{type(error).__name__}: {error}")
+        return
+    try:
+        steps.happened(claim, call, attempt=intent.attempt, receipt=stored)
+    except LostAuthority:
+        evidence.append(
+            intent.action_id, attempt=intent.attempt, outcome="happened", source="worker", content=stored
+        )
+        raise
+
+
+def _store_absent(
+    claim: steps.Claim, call: state.CallId, intent: steps.Intent, *, reason: str, again: bool
+) -> None:
+    try:
+        steps.did_not_happen(
+            claim,
+            call,
+            attempt=intent.attempt,
+            reason=reason,
+            again=again,
+            wake_after=BACKOFF * 2**intent.attempt,
+        )
+    except LostAuthority:
+        evidence.append(
+            intent.action_id,
+            attempt=intent.attempt,
+            outcome="did_not_happen",
+            source="worker",
+            content={"reason": reason, "summary": reason},
+        )
+        raise
+
+
+def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp, beat: Heartbeat) -> None:
+    """Ask the world about an intent without a receipt. Absence counts only after the horizon."""
+    action = front.actions[move.call.id]
+    assert action.occurrence is not None
+    tool = preparing.tool_of(action)
+    args = preparing.arguments_of(action, tool)
+    beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
+    try:
+        receipt = tool.lookup(
+            args,
+            [action.occurrence.key],
+            Context(run_id=front.run.pk, timeout=settings.CKPTSITE["READ_TIMEOUT"]),
+        )
+    except Exception as error:  # a look-up that fails says nothing
+        log.warning(
+            "lookup_failed", run=front.run.pk, action=action.pk, error=f"{type(error).__name__}: {error}"
+        )
+        if move.absence_counts:
+            why = f"Looking it up failed: {type(error).__name__}: {error}"
+            steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)
+        return
+    if receipt is not None:
+        steps.happened(
+            claim, move.call.id, attempt=action.attempt, receipt=stored_receipt(receipt), source="lookup"
+        )
+    elif move.absence_counts:
+        steps.did_not_happen(
+            claim,
+            move.call.id,
+            attempt=0,
+            reason="it was looked up after its horizon and is not there",
+            again=move.may_send,
+            source="lookup",
+        )
+
+
+def stored_receipt(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as the exact JSON that is stored."""
+    text = exact.canonical({"summary": receipt.summary, "value": receipt.value}, limit=None)
+    found: dict[str, Any] = exact.stored(text)
+    return found
+
+
+def settle_seconds(tool: Tool) -> float:
+    """Return how late after its deadline a request of this tool may still take effect."""
+    return tool.settle.total_seconds() if tool.settle is not None else float(settings.CKPTSITE["SETTLE"])
+
+
+def _timeout(tool: Tool, setting: str) -> float:
+    return tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE[setting])

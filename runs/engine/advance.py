@@ -1,0 +1,151 @@
+"""Moving one run: claim, beat, one move after the other until it rests, ends or the slice is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from runs import planner, state
+from runs.engine import acting, frontier, heartbeat, preparing, proposing
+from runs.providers import contract
+from runs.transitions import steps
+from runs.transitions.refusals import Changed, LostAuthority
+
+log = structlog.get_logger(__name__)
+
+MAX_CHANGED = 20
+"""So many refusals in a row mean that something is wrong with this code, not that the inbox is busy."""
+
+RESTS = (planner.Later, planner.Wait, planner.Pause, planner.Cancel, planner.Fail, planner.Finish)
+
+
+def never() -> bool:
+    """Return False: nobody asks this process to stop."""
+    return False
+
+
+def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
+    """Return whether this process claimed the run and moved it; False means that there was nothing to do.
+
+    `stopping` is asked between two moves: a worker that is told to stop hands the run back at once.
+    """
+    claim = steps.claim(run_id)
+    if claim is None:
+        return False
+    with structlog.contextvars.bound_contextvars(run_id=run_id, fence=claim.fence):
+        try:
+            with heartbeat.beating(claim) as beat:
+                _slice(claim, beat, stopping)
+        except LostAuthority as error:
+            log.warning("authority_lost", why=error.message)
+    return True
+
+
+def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat, stopping: Callable[[], bool]) -> None:
+    end = time.monotonic() + settings.CKPTSITE["SLICE"]
+    looked: frozenset[state.CallId] = frozenset()
+    changed = 0
+    while not beat.lost:
+        if stopping():
+            steps.later(claim, reason="shutdown")
+            return
+        if time.monotonic() > end:
+            steps.later(claim, reason="slice")
+            return
+        try:
+            front = frontier.load(claim, looked=looked)
+            move = planner.next_move(front.situation)
+            if isinstance(move, planner.LookUp):
+                looked |= {move.call.id}
+            rested = _perform(claim, front, move, beat)
+        except Changed as error:
+            changed += 1
+            log.info("changed", why=error.message)
+            if changed > MAX_CHANGED:
+                steps.later(claim, reason="busy", after=1.0, trouble=error.message)
+                return
+            continue
+        except (LostAuthority, contract.ProviderError):
+            raise
+        except Exception as error:  # a fault of ours or the database's: hand back, and count it
+            log.exception("move_failed")
+            _hand_back(claim, error)
+            return
+        changed = 0
+        if rested:
+            return
+
+
+def _perform(
+    claim: steps.Claim, front: frontier.Frontier, move: planner.Move, beat: heartbeat.Heartbeat
+) -> bool:
+    """Make the move; return whether the run is at rest or has ended."""
+    beat.allow(60.0)
+    seen = front.situation.inbox
+    try:
+        match move:
+            case planner.FoldIn():
+                steps.fold_in(claim)
+            case planner.CallModel():
+                return _call_model(claim, front, beat)
+            case planner.Prepare(calls=calls):
+                preparing.prepare(claim, front, calls, beat)
+            case planner.Read(calls=calls):
+                acting.read(claim, front, calls, beat)
+            case planner.Act():
+                acting.act(claim, front, move, beat)
+            case planner.LookUp():
+                acting.look_up(claim, front, move, beat)
+            case planner.Doubt(call=call, why=why):
+                steps.doubt(claim, call.id, why=why, seen=seen)
+            case planner.Later(at=at, reason=reason):
+                steps.later(claim, reason=reason, at=at, seen=seen)
+            case planner.Wait(reason=reason):
+                steps.wait(claim, reason=reason, seen=seen)
+            case planner.Pause():
+                steps.pause(claim, seen=seen)
+            case planner.Cancel():
+                steps.cancel(claim, open_calls=_open(front), seen=seen)
+            case planner.Fail(cause=cause, detail=detail):
+                steps.fail(claim, cause=cause, detail=detail, open_calls=_open(front), seen=seen)
+            case planner.Finish(call=call):
+                arguments = proposing.arguments_of_call(front, call.id)
+                steps.finish(
+                    claim, call.id, summary=arguments["summary"], result=arguments.get("result"), seen=seen
+                )
+    except preparing.ContractChanged as error:
+        steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
+        return True
+    return isinstance(move, RESTS)
+
+
+def _call_model(claim: steps.Claim, front: frontier.Frontier, beat: heartbeat.Heartbeat) -> bool:
+    try:
+        proposing.call_model(claim, front, beat)
+    except contract.ProviderError as error:
+        if error.retryable and front.situation.attempts < front.situation.poison:
+            steps.later(claim, reason="backoff", after=2.0**front.situation.attempts, trouble=str(error))
+        else:
+            seen = front.situation.inbox
+            steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
+        return True
+    return False
+
+
+def _open(front: frontier.Frontier) -> tuple[tuple[state.CallId, str | None, bool], ...]:
+    return tuple((call.id, call.step, call.is_effect) for call in front.situation.state.open_calls())
+
+
+def _hand_back(claim: steps.Claim, error: Exception) -> None:
+    """Queue the run again with the trouble noted. If even that fails, the lease runs out and the clock finds it."""
+    if connection.in_atomic_block:  # only when a caller wrapped the engine, which nobody may
+        raise error
+    try:
+        steps.later(claim, reason="error", after=2.0, trouble=f"{type(error).__name__}: {error}")
+    except Exception as second:  # the database is gone, most likely
+        log.warning("hand_back_failed", error=f"{type(second).__name__}: {second}")
+        connection.close()

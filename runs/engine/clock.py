@@ -1,0 +1,41 @@
+"""The clock: a process of its own that finds what time has made due. It holds no worker slot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.db import close_old_connections, connection
+
+from runs import hints
+from runs.engine import advance
+from runs.transitions import clocks
+
+log = structlog.get_logger(__name__)
+
+
+def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
+    """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
+    clocks.expire_reviews()
+    clocks.wake_stranded()
+    unheard = [run_id for run_id in clocks.due_runs(limit=clocks.slots()) if not hints.wake_now(run_id)]
+    for run_id in unheard:
+        if stopping():
+            return
+        advance.advance(run_id, stopping=stopping)
+
+
+def run(*, stopping: Callable[[], bool]) -> None:
+    """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
+    pause = settings.CKPTSITE["CLOCK"]
+    while not stopping():
+        began = time.monotonic()
+        try:
+            close_old_connections()
+            tick(stopping=stopping)
+        except Exception as error:  # a database that restarts must not end the clock
+            log.warning("tick_failed", error=f"{type(error).__name__}: {error}")
+            connection.close()
+        time.sleep(max(0.0, pause - (time.monotonic() - began)))

@@ -1,0 +1,45 @@
+"""What a tool sees of the call that it serves."""
+
+from __future__ import annotations
+
+import time
+
+from runs import exact, models
+from runs.tools.contract import FileRef
+
+
+class Context:
+    """The engine's side of the tool contract's Context."""
+
+    def __init__(self, *, run_id: int, timeout: float, key: str = "", attempt: int = 1) -> None:
+        self._run_id = run_id
+        self._key = key
+        self._attempt = attempt
+        self._deadline = time.monotonic() + timeout
+
+    @property
+    def run_id(self) -> int:
+        """The run that this call belongs to."""
+        return self._run_id
+
+    @property
+    def idempotency_key(self) -> str:
+        """Key of the logical effect; empty for reads."""
+        return self._key
+
+    @property
+    def attempt(self) -> int:
+        """Number of this send."""
+        return self._attempt
+
+    def remaining(self) -> float:
+        """Seconds left before the deadline, never negative."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def read(self, ref: FileRef) -> bytes:
+        """Return the bytes that `ref` names; FileNotFoundError if they aren't kept or aren't those bytes."""
+        blob = models.Blob.objects.filter(sha256=ref.sha256).first()
+        content = bytes(blob.content) if blob else b""
+        if blob is None or exact.digest_bytes(content) != ref.sha256:
+            raise FileNotFoundError(f"The file {ref.path!r} is not kept here under that digest.")
+        return content

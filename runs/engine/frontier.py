@@ -1,0 +1,205 @@
+"""What a worker reads of a run: its frontier, never its whole log.
+
+The open calls are the fold of the lines since the newest reply, because the provider is asked again only when every
+call of the last reply is closed. Plan, counters and results come from the projections, whose size doesn't grow with
+the run.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+
+from runs import lifecycle, models, planner, state
+from runs.providers import contract
+from runs.tools import registry
+from runs.transitions import clock_time
+from runs.transitions.steps import Claim
+
+WINDOW = 32
+"""How many open plan steps a provider sees at once."""
+
+_CALL_KINDS = (
+    lifecycle.EntryKind.REPLY,
+    lifecycle.EntryKind.REVISION,
+    lifecycle.EntryKind.VERDICT,
+    lifecycle.EntryKind.DECISION,
+    lifecycle.EntryKind.INTENT,
+    lifecycle.EntryKind.RECEIPT,
+    lifecycle.EntryKind.RESULT,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """The run row, its open calls and what the planner needs to know about them."""
+
+    run: models.Run
+    agent: contract.AgentSpec
+    situation: planner.Situation
+    actions: Mapping[state.CallId, models.Action]
+
+
+def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Frontier:
+    """Return the frontier of the claimed run. The number of queries is fixed."""
+    run = models.Run.objects.get(pk=claim.run_id)
+    tail = [
+        state.Entry(position=row.position, kind=row.kind, content=row.content)
+        for row in models.Entry.objects.filter(
+            run=run, position__gte=max(run.reply_position, 1), kind__in=_CALL_KINDS
+        ).order_by("position")
+    ]
+    current = replace(
+        state.fold(tail),
+        position=run.position,
+        input=run.input,
+        plan=_window(run),
+        plan_version=run.plan_version,
+        counters=counters(run),
+    )
+    actions = {
+        (row.reply_position, row.call_index): row
+        for row in models.Action.objects.filter(run=run, status__in=lifecycle.ACTION_OPEN).select_related(
+            "occurrence", "blocked_by"
+        )
+    }
+    situation = planner.Situation(
+        state=current,
+        now=clock_time.now(),
+        inbox=run.inbox,
+        folded=run.folded,
+        stop=run.stop_at is not None,
+        hold=run.hold_by_id is not None,
+        attempts=run.attempts,
+        poison=int(settings.CKPTSITE["POISON"]),
+        max_sends=int(settings.CKPTSITE["MAX_SENDS"]),
+        tools=_tools(current.open_calls()),
+        first_sent={
+            call: row.occurrence.first_sent_at
+            for call, row in actions.items()
+            if row.occurrence is not None and row.occurrence.first_sent_at is not None
+        },
+        retry_at=_retries(tail),
+        blocked=frozenset(call for call, row in actions.items() if _blocks(row)),
+        looked=looked,
+        failed_step=_failed(run),
+        max_steps=run.budget.get("steps"),
+        max_calls=run.budget.get("calls"),
+    )
+    return Frontier(run=run, agent=spec(run.agent_version_id), situation=situation, actions=actions)
+
+
+def counters(run: models.Run) -> state.Counters:
+    """Return the run's counters as they stand on its row."""
+    return state.Counters(
+        steps=run.steps,
+        calls=run.calls,
+        tokens_in=run.tokens_in,
+        tokens_out=run.tokens_out,
+        cost_micro=run.cost_micro,
+        cost_known=run.cost_known,
+    )
+
+
+@lru_cache(maxsize=256)
+def spec(version_id: int) -> contract.AgentSpec:
+    """Return the pinned agent version; versions are immutable, so it is kept."""
+    row = models.AgentVersion.objects.select_related("agent").get(pk=version_id)
+    return contract.AgentSpec(
+        name=row.agent.name,
+        number=row.number,
+        provider=row.provider,
+        model=row.model,
+        instructions=row.instructions,
+        tools=tuple(row.tools),
+        definition=row.definition,
+    )
+
+
+def results(run: models.Run, names: Iterable[str]) -> dict[str, Any]:
+    """Return the results that the next reply refers to: of a step by its id, of a loop as a summary of its rows."""
+    found: dict[str, Any] = {}
+    for name in names:
+        row = models.PlanStep.objects.filter(run=run, key=name).first()
+        if row is not None:
+            found[name] = _value(run, row)
+            continue
+        rows = list(models.PlanStep.objects.filter(run=run, group=name).order_by("order"))
+        found[name] = _group(run, rows)
+    return found
+
+
+def _group(run: models.Run, rows: list[models.PlanStep]) -> dict[str, Any]:
+    by_state = {
+        name: sum(row.state == name for row in rows) for name in ("done", "refused", "failed", "skipped")
+    }
+    return {
+        "rows": [
+            {"id": row.key, "title": row.title, "state": row.state, "result": _value(run, row)}
+            for row in rows
+        ],
+        "total": len(rows),
+        **by_state,
+    }
+
+
+def _value(run: models.Run, row: models.PlanStep) -> Any:
+    if row.result_position is None:
+        return None
+    entry = models.Entry.objects.get(run=run, position=row.result_position)
+    return entry.content.get("value")
+
+
+def _window(run: models.Run) -> tuple[state.PlanStep, ...]:
+    rows = models.PlanStep.objects.filter(
+        run=run, state__in=(lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
+    ).order_by("order")[:WINDOW]
+    return tuple(state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state) for row in rows)
+
+
+def _failed(run: models.Run) -> str:
+    """Return one sentence about a required step that failed, or nothing."""
+    for row in models.PlanStep.objects.filter(run=run, state=lifecycle.Step.FAILED).order_by("order")[
+        :WINDOW
+    ]:
+        step = state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state)
+        if step.required:
+            entry = models.Entry.objects.filter(run=run, position=row.result_position or 0).first()
+            text = str(entry.content["text"]) if entry else "it failed"
+            return f"“{row.title}” failed. {text}"
+    return ""
+
+
+def _tools(calls: Iterable[state.CallState]) -> dict[str, planner.ToolFacts]:
+    found: dict[str, planner.ToolFacts] = {}
+    for call in calls:
+        if call.is_control:
+            continue
+        try:
+            tool = registry.get(call.tool)
+        except registry.UnknownTool:
+            continue
+        found[call.tool] = planner.ToolFacts(protection=tool.protection, key_window=tool.key_window)
+    return found
+
+
+def _retries(tail: list[state.Entry]) -> dict[state.CallId, datetime.datetime]:
+    found: dict[state.CallId, datetime.datetime] = {}
+    for entry in tail:
+        moment = entry.content.get("retry_at") if entry.kind == lifecycle.EntryKind.RECEIPT else None
+        if moment:
+            call = entry.content["call"]
+            found[(call[0], call[1])] = datetime.datetime.fromisoformat(moment)
+    return found
+
+
+def _blocks(action: models.Action) -> bool:
+    return action.blocked_by is not None and action.blocked_by.state in {
+        lifecycle.Occurrence.OPEN,
+        lifecycle.Occurrence.UNKNOWN,
+    }

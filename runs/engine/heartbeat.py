@@ -1,0 +1,75 @@
+"""Renewing the lease from a thread and connection of its own, and only while the current move may still take."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from runs.transitions import steps
+
+log = structlog.get_logger(__name__)
+
+
+class Heartbeat:
+    """Keeps one claim alive. `lost` turns True when the database says that the claim isn't ours any more."""
+
+    def __init__(self, claim: steps.Claim) -> None:
+        self.claim = claim
+        self.lost = False
+        self._ended = threading.Event()
+        self._until = time.monotonic() + 60.0
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.run_id}", daemon=True)
+
+    def allow(self, seconds: float) -> None:
+        """Say how long the move that begins now may take; past that and a margin the process is ended."""
+        self._until = time.monotonic() + seconds + settings.CKPTSITE["MARGIN"]
+
+    def start(self) -> None:
+        """Start beating."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating and wait for the thread to close its connection."""
+        self._ended.set()
+        self._thread.join(timeout=10)
+
+    def _beat(self) -> None:
+        pause = settings.CKPTSITE["HEARTBEAT"]
+        try:
+            while not self._ended.wait(pause):
+                if time.monotonic() > self._until:
+                    # The move hangs where nothing can interrupt it. Its effect must not outlive its horizon.
+                    log.error("move_overran", run=self.claim.run_id, fence=self.claim.fence)
+                    end_process()
+                    return
+                if not steps.renew(self.claim):
+                    self.lost = True
+                    return
+        except Exception as error:  # an unreachable database is lost authority, whatever it says
+            self.lost = True
+            log.warning("heartbeat_lost", run=self.claim.run_id, error=f"{type(error).__name__}: {error}")
+        finally:
+            connection.close()
+
+
+def end_process() -> None:
+    """End this process at once; a function of its own, so that tests can watch it instead."""
+    os._exit(70)
+
+
+@contextmanager
+def beating(claim: steps.Claim) -> Iterator[Heartbeat]:
+    """Keep the claim alive while the block runs."""
+    beat = Heartbeat(claim)
+    beat.start()
+    try:
+        yield beat
+    finally:
+        beat.stop()

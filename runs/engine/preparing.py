@@ -1,0 +1,116 @@
+"""Previews and preconditions of held actions, asked outside any transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from runs import exact, models, state
+from runs.engine import frontier as frontiers
+from runs.engine import verdicts
+from runs.engine.context import Context
+from runs.engine.heartbeat import Heartbeat
+from runs.tools import registry
+from runs.tools.contract import Tool
+from runs.transitions import steps
+
+log = structlog.get_logger(__name__)
+
+
+class ContractChanged(RuntimeError):
+    """The tool no longer promises what it promised when this call was proposed; one sentence."""
+
+
+def prepare(
+    claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
+) -> None:
+    """Open the reviews of these calls. Refuses LostAuthority and ContractChanged; repeated freely after a crash."""
+    policy = verdicts.in_force()
+    steps.prepare(claim, [_prepared(front, policy, call, beat) for call in calls])
+
+
+def tool_of(action: models.Action) -> Tool:
+    """Return the action's tool; refuse (ContractChanged) one that is gone or promises something else now."""
+    try:
+        tool = registry.get(action.tool)
+    except registry.UnknownTool as error:
+        raise ContractChanged(f"The tool {action.tool!r} is no longer installed.") from error
+    if tool.contract() != action.contract:
+        raise ContractChanged(f"The tool {action.tool!r} has changed since this action was proposed.")
+    return tool
+
+
+def arguments_of(action: models.Action, tool: Tool) -> Any:
+    """Return the stored arguments of the current revision, parsed; refuse ContractChanged if they'd read differently."""
+    revision = models.Revision.objects.get(action=action, number=action.revision)
+    text = exact.canonical(revision.arguments, limit=None)
+    if exact.digest(text) != action.digest or tool.settled(revision.arguments) != text:
+        raise ContractChanged(
+            f"The arguments of {action.tool!r} would be read differently than they were approved."
+        )
+    return tool.parse(revision.arguments)
+
+
+def precondition_of(front: frontiers.Frontier, tool: Tool, args: Any) -> Mapping[str, Any] | None:
+    """Return the part of the world that the decision rests on, as exact JSON, or None."""
+    if not tool.has_precondition():
+        return None
+    found = tool.precondition(args, _looking(front))
+    return None if found is None else exact.stored(exact.canonical(dict(found)))
+
+
+def _prepared(
+    front: frontiers.Frontier, policy: verdicts.InForce, call: state.CallState, beat: Heartbeat
+) -> steps.Prepared:
+    action = front.actions[call.id]
+    tool = tool_of(action)
+    args = arguments_of(action, tool)
+    beat.allow(2 * settings.CKPTSITE["READ_TIMEOUT"])
+    notes: list[str] = []
+    preview: Mapping[str, Any] | None = None
+    precondition: Mapping[str, Any] | None = None
+    try:
+        shown = tool.preview(args, _looking(front))
+        preview = exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
+        precondition = precondition_of(front, tool, args)
+    except Exception as error:  # a preview that fails is said, never hidden, and never stops the question
+        log.warning(
+            "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
+        )
+        notes.append(f"What will happen could not be worked out: {error}")
+    doubt = (
+        "This looks like something that was already proposed or done in this run."
+        if action.duplicate_of
+        else ""
+    )
+    verdict = verdicts.ask(
+        policy, agent=front.agent.name, tool=type(tool), doubt=doubt or action.error or "held"
+    )
+    why = doubt or (f"It is asked again: {action.error}." if action.error else verdict.reason)
+    summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"
+    return steps.Prepared(
+        call=call.id,
+        title=summary,
+        verdict=verdict,
+        policy_version=policy.version,
+        preview=preview,
+        precondition=precondition,
+        retype=_retype(tool, args, verdict.tier),
+        why=why if why != "held" else "",
+        notes=tuple(notes),
+    )
+
+
+def _retype(tool: Tool, args: Any, tier: int) -> Mapping[str, str] | None:
+    """Return the decisive value that must be typed again at the highest tier."""
+    if tier < 3 or not tool.decisive:
+        return None
+    field = tool.decisive[0]
+    return {"field": field, "value": str(args.model_dump(mode="json")[field])}
+
+
+def _looking(front: frontiers.Frontier) -> Context:
+    return Context(run_id=front.run.pk, timeout=float(settings.CKPTSITE["READ_TIMEOUT"]))

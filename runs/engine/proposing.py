@@ -1,0 +1,207 @@
+"""Asking the provider, and checking each call of its reply before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from runs import exact, models, state
+from runs.engine import frontier as frontiers
+from runs.engine import verdicts
+from runs.engine.heartbeat import Heartbeat
+from runs.providers import contract
+from runs.providers import registry as providers
+from runs.tools import registry
+from runs.tools.contract import BadArguments
+from runs.transitions import steps
+
+log = structlog.get_logger(__name__)
+
+MAX_CALLS = 50
+"""More calls than this in one reply are refused, so that one reply can't flood the inbox."""
+
+
+def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -> None:
+    """Ask for the next reply and store it. Refuses contract.ProviderError and LostAuthority."""
+    provider = providers.get(front.agent.provider)
+    now = front.situation.state
+    request = contract.Request(
+        agent=front.agent,
+        input=now.input,
+        planned=now.plan_version > 0,
+        plan=now.plan,
+        results=frontiers.results(front.run, provider.references(front.agent, now.plan)),
+    )
+    timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
+    beat.allow(timeout)
+    reply = provider.complete(request, timeout=timeout)
+    if not reply.calls:
+        raise contract.ProviderError("The provider answered without proposing anything or finishing.")
+    if len(reply.calls) > MAX_CALLS:
+        raise contract.ProviderError(
+            f"The provider proposed {len(reply.calls)} calls at once; {MAX_CALLS} are allowed."
+        )
+    policy = verdicts.in_force()
+    checked: list[steps.Proposed] = []
+    for call in reply.calls:
+        checked.append(_check(front, policy, call, checked))
+    steps.reply(
+        claim,
+        steps.Record(
+            text=reply.text,
+            calls=tuple(checked),
+            tokens_in=reply.usage.tokens_in,
+            tokens_out=reply.usage.tokens_out,
+            cost_micro=reply.usage.cost_micro,
+            policy_version=policy.version,
+        ),
+    )
+    log.info("reply_stored", run=front.run.pk, calls=len(checked))
+
+
+def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:
+    """Return the stored arguments of one call of a reply."""
+    reply = models.Entry.objects.get(run=front.run, position=call[0])
+    return reply.content["calls"][call[1]]["arguments"]
+
+
+def _check(
+    front: frontiers.Frontier, policy: verdicts.InForce, call: contract.Call, earlier: list[steps.Proposed]
+) -> steps.Proposed:
+    """Return the call with its arguments settled and its verdict, or with the sentence that refuses it."""
+    try:
+        arguments = exact.stored(exact.canonical(call.arguments))
+    except exact.NotExact as error:
+        return _refused(call, None, f"{call.tool}: {error}")
+    if call.tool == contract.PLAN:
+        return _plan(front, call, arguments)
+    if call.tool == contract.FINISH:
+        return _finish(call, arguments, earlier)
+    if call.tool not in front.agent.tools:
+        return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
+    try:
+        tool = registry.get(call.tool)
+        text = tool.settled(arguments)
+    except (registry.UnknownTool, BadArguments) as error:
+        return _refused(call, arguments, str(error))
+    arguments = exact.stored(text)
+    identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
+    digest = exact.digest_of(identity)
+    doubt, duplicate = "", None
+    if tool.risk() > 0:
+        duplicate = _duplicate(front, call.tool, digest, earlier)
+        doubt = (
+            "This looks like something that was already proposed or done in this run." if duplicate else ""
+        )
+    return steps.Proposed(
+        tool=call.tool,
+        arguments=arguments,
+        step=call.step,
+        label=call.label,
+        effect=str(tool.effect),
+        tier=tool.risk(),
+        digest=exact.digest(text),
+        contract=tool.contract(),
+        protection=str(tool.protection),
+        declaration=tool.declaration(),
+        identity=identity,
+        verdict=verdicts.ask(policy, agent=front.agent.name, tool=type(tool), doubt=doubt),
+        duplicate_of=duplicate if duplicate != (0, 0) else None,
+    )
+
+
+def _duplicate(
+    front: frontiers.Frontier, tool: str, identity_digest: str, earlier: list[steps.Proposed]
+) -> tuple[int, int] | None:
+    """Return the call on this path with the same identity: of an earlier reply, or (0, 0) for a sibling."""
+    for sibling in earlier:
+        if (
+            sibling.tool == tool
+            and sibling.identity is not None
+            and exact.digest_of(sibling.identity) == identity_digest
+        ):
+            return (0, 0)
+    row = (
+        models.Action.objects.filter(run=front.run, tool=tool, identity_digest=identity_digest)
+        .exclude(status__in=("denied", "superseded", "expired"))
+        .order_by("-id")
+        .first()
+    )
+    return (row.reply_position, row.call_index) if row else None
+
+
+def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:
+    return steps.Proposed(
+        tool=call.tool,
+        arguments=arguments,
+        step=call.step,
+        label=call.label,
+        effect="control",
+        refusal=sentence,
+    )
+
+
+def _plan(front: frontiers.Frontier, call: contract.Call, arguments: Any) -> steps.Proposed:
+    try:
+        change = plan_change(arguments, known=frozenset(step.id for step in front.situation.state.plan))
+        if change.skip is None:
+            _check_ids(front, change)
+    except ValueError as error:
+        return _refused(call, arguments, f"plan: {error}")
+    return steps.Proposed(
+        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control", plan=change
+    )
+
+
+def plan_change(arguments: Any, *, known: frozenset[str]) -> steps.Change:
+    """Return the change that a `plan` call asks for; refuse (ValueError) with one sentence what isn't one."""
+    if not isinstance(arguments, Mapping):
+        raise ValueError("the arguments must be an object.")
+    reason = str(arguments.get("reason", ""))
+    for key in ("skip", "replace"):
+        if arguments.get(key) is not None and arguments[key] not in known:
+            raise ValueError(f"there is no open step {arguments[key]!r} to {key}.")
+    if arguments.get("skip") is not None:
+        return steps.Change(skip=arguments["skip"], reason=reason)
+    raw = arguments.get("steps")
+    if not isinstance(raw, list):
+        raise ValueError("'steps' must be a list.")
+    return steps.Change(
+        steps=tuple(_step(item, number) for number, item in enumerate(raw, start=1)),
+        replace=arguments.get("replace"),
+        reason=reason,
+    )
+
+
+def _step(raw: Any, number: int) -> Mapping[str, Any]:
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
+        raise ValueError(f"step {number} needs an id.")
+    if len(raw["id"]) > 120:
+        raise ValueError(f"the id of step {number} is longer than 120 characters.")
+    if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
+        raise ValueError(f"step {raw['id']!r} needs a title and a body.")
+    return {"id": raw["id"], "title": raw["title"][:300], "body": dict(raw["body"])}
+
+
+def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
+    """Refuse ids that stand twice; in an expansion also those of steps that stay."""
+    ids = [str(step["id"]) for step in change.steps]
+    twice = next((name for name in ids if ids.count(name) > 1), None)
+    if twice is None and change.replace is not None:
+        rows = models.PlanStep.objects.filter(run=front.run, key__in=ids).exclude(key=change.replace)
+        twice = rows.values_list("key", flat=True).first()
+    if twice is not None:
+        raise ValueError(f"the step id {twice!r} stands twice.")
+
+
+def _finish(call: contract.Call, arguments: Any, earlier: list[steps.Proposed]) -> steps.Proposed:
+    if not isinstance(arguments, Mapping) or not isinstance(arguments.get("summary"), str):
+        return _refused(call, arguments, "finish: the arguments need a 'summary' text.")
+    if any(sibling.tool == contract.FINISH and not sibling.refusal for sibling in earlier):
+        return _refused(call, arguments, "finish: a reply may finish only once.")
+    return steps.Proposed(
+        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control"
+    )

@@ -1,0 +1,49 @@
+"""Asking the policy in force about one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+
+from runs import models
+from runs.policies import parsing, rules
+from runs.tools.contract import Tool
+from runs.transitions import steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class InForce:
+    """The policy version and the gate epoch under which something is evaluated."""
+
+    epoch: int
+    version: int | None
+    rules: tuple[rules.Rule, ...]
+
+
+def in_force() -> InForce:
+    """Return the policy in force now; the gate refuses what was evaluated under an older epoch."""
+    row = models.Installation.objects.get(pk=1)
+    return InForce(epoch=row.gate_epoch, version=row.policy_version_id, rules=_rules(row.policy_version_id))
+
+
+@lru_cache(maxsize=64)
+def _rules(version: int | None) -> tuple[rules.Rule, ...]:
+    """Return the parsed rules; versions are immutable. Without a policy every effect is reviewed."""
+    if version is None:
+        return ()
+    return parsing.parse(models.PolicyVersion.objects.get(pk=version).rules)
+
+
+def ask(policy: InForce, *, agent: str, tool: type[Tool], doubt: str = "") -> steps.Verdict:
+    """Return the verdict on a call of `tool`; with a `doubt` (a duplicate, say) it is never allowed unread."""
+    facts = rules.Facts(agent=agent, tool=tool.name, effect=str(tool.effect), tier=tool.risk())
+    found = rules.evaluate(policy.rules, facts)
+    verdict = found.verdict
+    if verdict == rules.ALLOW and doubt:
+        verdict = rules.REVIEW
+    terms = dataclasses.asdict(found)
+    terms["groups"] = list(found.groups)
+    return steps.Verdict(
+        verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=doubt or found.reason
+    )

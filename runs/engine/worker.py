@@ -1,0 +1,48 @@
+"""What a worker does with a hint: advance that run, then look for due work itself; and the same in the foreground."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.db import close_old_connections
+
+from runs.engine import advance
+from runs.transitions import clocks
+
+log = structlog.get_logger(__name__)
+
+
+def work(run_id: int, *, stopping: Callable[[], bool]) -> None:
+    """Advance the hinted run, then other due runs until the slice is over, so that lost hints cost little."""
+    close_old_connections()
+    end = time.monotonic() + settings.CKPTSITE["SLICE"]
+    tried: frozenset[int] = frozenset()
+    following: int | None = run_id
+    while following is not None and not stopping():
+        advance.advance(following, stopping=stopping)
+        tried |= {following}
+        following = clocks.next_due(exclude=tried) if time.monotonic() < end else None
+
+
+def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> int:
+    """Return how many slices were run in this process: without a broker, until nothing is due now.
+
+    With `until_idle` it also waits for what becomes due by itself within a minute: back-off, undo window, horizon.
+    """
+    close_old_connections()
+    done = 0
+    while not stopping():
+        clocks.expire_reviews()
+        clocks.wake_stranded()
+        following = clocks.next_due()
+        if following is not None:
+            done += advance.advance(following, stopping=stopping)
+            continue
+        pause = clocks.next_alarm() if until_idle else None
+        if pause is None:
+            return done
+        time.sleep(min(pause, 0.5))
+    return done

@@ -1,0 +1,78 @@
+"""Wake-ups and page hints, sent by name after the commit.
+
+A hint only makes things faster: the clock finds the same work in the database. So a failed publish is noted and
+forgotten, and none is tried for five seconds after it, lest a dead broker slow every decision down.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import structlog
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+
+if TYPE_CHECKING:
+    import redis
+
+CHANNEL = "ckptsite:hints"
+INBOX = "inbox"
+QUIET_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+_quiet = {"until": 0.0}
+_lock = threading.Lock()
+
+
+def wake(run_id: int) -> None:
+    """Ask a worker to look at the run, once the open transaction has committed."""
+    transaction.on_commit(lambda: _publish("wake", run_id), robust=True)
+
+
+def changed(run_id: int, *, inbox: bool = False) -> None:
+    """Tell open pages that the run has changed (and the inbox, if a review opened or closed), after the commit."""
+    transaction.on_commit(lambda: _publish("changed", run_id, inbox=inbox), robust=True)
+
+
+def topic(run_id: int) -> str:
+    """Return the page topic of a run."""
+    return f"run-{run_id}"
+
+
+def wake_now(run_id: int) -> bool:
+    """Send the wake-up at once; return whether the broker took it."""
+    return _publish("wake", run_id)
+
+
+def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
+    if time.monotonic() < _quiet["until"]:
+        return False
+    try:
+        if what == "wake":
+            current_app.send_task("runs.advance", args=[run_id])
+        else:
+            for name in (topic(run_id), INBOX) if inbox else (topic(run_id),):
+                _client().publish(CHANNEL, json.dumps({"topic": name}))
+    except Exception as error:  # any broker trouble at all: the clock does the same work a second later
+        with _lock:
+            _quiet["until"] = time.monotonic() + QUIET_SECONDS
+        log.warning("hint_not_sent", hint=what, run=run_id, error=f"{type(error).__name__}: {error}")
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _client() -> redis.Redis:
+    import redis
+
+    return redis.Redis.from_url(
+        settings.REDIS_CLIENT,
+        socket_timeout=settings.REDIS_TIMEOUT,
+        socket_connect_timeout=settings.REDIS_TIMEOUT,
+        health_check_interval=10,
+    )

@@ -1,0 +1,56 @@
+"""`manage.py start_run AGENT --input FILE`: starts a run and prints its address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs import inputs, models
+from runs.transitions import refusals, starts
+from runs.transitions.actor import Actor
+
+
+class Command(BaseCommand):
+    """Starts one run from the shell."""
+
+    help = "Start a run of AGENT on an input file and print its address."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the command's options."""
+        parser.add_argument("agent", help="name of the agent, for example receivables")
+        parser.add_argument("--input", required=True, metavar="FILE", help="the file that the agent works on")
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="another input value"
+        )
+        parser.add_argument("--title", default="", help="what this run is about")
+        parser.add_argument(
+            "--user", default="", help="who starts it (default: the first operator or administrator)"
+        )
+
+    def handle(self, *args: object, **options: object) -> None:
+        """Start it, or say in one sentence why not."""
+        try:
+            run = self._start(options)
+        except (refusals.Refused, inputs.BadInput) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(inputs.address(run))
+
+    def _start(self, options: dict[str, object]) -> models.Run:
+        path = Path(str(options["input"]))
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise inputs.BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
+        pairs = options["set"] if isinstance(options["set"], list) else []
+        values = dict(inputs.pair(text) for text in pairs)
+        agent = inputs.agent(str(options["agent"]))
+        given = inputs.collect(agent, values, {"file": (path.name, content)})
+        user = inputs.starter(str(options["user"]))
+        return starts.start_run(
+            agent.name,
+            input=given,
+            title=str(options["title"]) or f"{agent.title}: {path.name}",
+            by=Actor(user=user, channel="shell"),
+            token=inputs.new_token(),
+        )

@@ -1,0 +1,38 @@
+"""The tables of ckptsite, one subject a file."""
+
+from runs.models.action import Action, Revision
+from runs.models.agent import Agent, AgentVersion
+from runs.models.audit import AuditEvent, AuditHead
+from runs.models.blob import Blob
+from runs.models.installation import Installation
+from runs.models.log import Checkpoint, Entry, Fact
+from runs.models.occurrence import Evidence, Occurrence
+from runs.models.plan import Plan, PlanStep
+from runs.models.policy import Policy, PolicyVersion
+from runs.models.review import Decision, Review
+from runs.models.run import Run
+from runs.models.user import User
+
+__all__ = [
+    "Action",
+    "Agent",
+    "AgentVersion",
+    "AuditEvent",
+    "AuditHead",
+    "Blob",
+    "Checkpoint",
+    "Decision",
+    "Entry",
+    "Evidence",
+    "Fact",
+    "Installation",
+    "Occurrence",
+    "Plan",
+    "PlanStep",
+    "Policy",
+    "PolicyVersion",
+    "Review",
+    "Revision",
+    "Run",
+    "User",
+]

@@ -1,0 +1,100 @@
+"""Actions: the ledger lines of proposed effects, and their append-only revisions."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from runs import lifecycle
+from runs.models.fields import DigestField, ExactField, choices, one_of, values
+
+
+class Action(models.Model):
+    """One proposed effect: a projection of the log, named by (reply position, call index)."""
+
+    run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="actions")
+    reply_position = models.PositiveIntegerField()
+    call_index = models.PositiveIntegerField()
+    step = models.CharField(max_length=120, blank=True)
+    tool = models.CharField(max_length=120)
+    contract = DigestField()
+    effect = models.CharField(max_length=12)
+    tier = models.PositiveSmallIntegerField()
+    protection = models.CharField(max_length=12)
+    status = models.CharField(max_length=12, choices=choices(lifecycle.Action))
+
+    revision = models.PositiveIntegerField(default=1)
+    digest = DigestField()
+    identity = ExactField()
+    identity_digest = DigestField()
+    declaration = DigestField()
+
+    verdict = models.CharField(max_length=10, blank=True)
+    rule = models.CharField(max_length=120, blank=True)
+    terms = ExactField()
+    policy_version = models.ForeignKey(
+        "runs.PolicyVersion", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    approval_digest = DigestField(blank=True)
+    preview = ExactField(null=True)
+    precondition = ExactField(null=True)
+    not_before = models.DateTimeField(null=True)
+    duplicate_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    blocked_by = models.ForeignKey(
+        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="blocks"
+    )
+    retry_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+
+    occurrence = models.ForeignKey(
+        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="actions"
+    )
+    attempt = models.PositiveIntegerField(default=0)
+    evidence_number = models.PositiveIntegerField(default=0)
+    receipt = ExactField(null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            one_of("runs_action_status", "status", lifecycle.Action),
+            models.UniqueConstraint(fields=["run", "reply_position", "call_index"], name="runs_action_call"),
+            models.CheckConstraint(
+                name="runs_action_intent_has_occurrence",
+                condition=~models.Q(status__in=values(lifecycle.ACTION_UNSETTLED))
+                | models.Q(occurrence__isnull=False),
+            ),
+            models.CheckConstraint(name="runs_action_tier", condition=models.Q(tier__lte=3)),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run"],
+                name="runs_action_open",
+                condition=models.Q(status__in=values(lifecycle.ACTION_OPEN)),
+            ),
+            models.Index(fields=["run", "identity_digest"], name="runs_action_identity"),
+        ]
+
+    def __str__(self) -> str:
+        return f"action {self.pk} {self.tool}"
+
+
+class Revision(models.Model):
+    """One version of an action's arguments, exact. Append-only."""
+
+    action = models.ForeignKey(Action, on_delete=models.PROTECT, related_name="revisions")
+    number = models.PositiveIntegerField()
+    arguments = ExactField()
+    digest = DigestField()
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["action", "number"], name="runs_revision_number")]
+
+    def __str__(self) -> str:
+        return f"action {self.action_id} revision {self.number}"

@@ -1,0 +1,49 @@
+"""Agents and their pinned versions."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from runs.models.fields import DigestField, ExactField
+
+
+class Agent(models.Model):
+    """A named agent; what it does stands in its versions."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    current = models.ForeignKey("runs.AgentVersion", null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentVersion(models.Model):
+    """One immutable version: provider, model, instructions, tools and definition. A run pins one."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    provider = models.CharField(max_length=80)
+    model = models.CharField(max_length=200, blank=True)
+    instructions = models.TextField(blank=True)
+    tools = ExactField()
+    definition = ExactField()
+    input_schema = ExactField()
+    budget = ExactField()
+    digest = DigestField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "number"], name="runs_agentversion_number"),
+            models.UniqueConstraint(fields=["agent", "digest"], name="runs_agentversion_digest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent.name} v{self.number}"

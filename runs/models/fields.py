@@ -1,0 +1,63 @@
+"""Fields that the tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+
+from runs import exact
+
+if TYPE_CHECKING:
+    TextField = models.TextField[Any, Any]
+    CharField = models.CharField[Any, Any]
+else:
+    TextField = models.TextField
+    CharField = models.CharField
+
+
+class ExactField(TextField):
+    """A JSON value stored as its one canonical text; reading gives the value back exactly."""
+
+    def from_db_value(self, value: str | None, expression: object, connection: object) -> Any:
+        """Return the value of the stored text."""
+        return None if value is None else exact.stored(value)
+
+    def get_prep_value(self, value: Any) -> str | None:
+        """Return the canonical text; NotExact is refused."""
+        return None if value is None else exact.canonical(value, limit=None)
+
+    def to_python(self, value: Any) -> Any:
+        """Return `value` as it is: it is a value already."""
+        return value
+
+    def value_to_string(self, obj: models.Model) -> str:
+        """Return the canonical text, for serialisers."""
+        return self.get_prep_value(self.value_from_object(obj)) or ""
+
+
+class DigestField(CharField):
+    """A SHA-256 as 64 hexadecimal digits."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", 64)
+        super().__init__(*args, **kwargs)
+
+
+def choices(statuses: type[StrEnum]) -> list[tuple[str, str]]:
+    """Return the choices of a status field, from the one list in runs.lifecycle."""
+    return [(status.value, status.value.replace("_", " ")) for status in statuses]
+
+
+def values(statuses: Iterable[StrEnum]) -> list[str]:
+    """Return the statuses as sorted texts, so that a constraint is written the same way each time."""
+    return sorted(status.value for status in statuses)
+
+
+def one_of(name: str, field: str, statuses: type[StrEnum]) -> models.CheckConstraint:
+    """Return the constraint that `field` holds nothing but one of `statuses`."""
+    return models.CheckConstraint(
+        name=name, condition=models.Q(**{f"{field}__in": [s.value for s in statuses]})
+    )

@@ -1,0 +1,97 @@
+"""The run's one append-only log, the checkpoints in it, and the facts that others leave for it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from runs import lifecycle
+from runs.models.fields import DigestField, ExactField, choices, one_of
+
+
+class Entry(models.Model):
+    """One immutable line of a run's log.
+
+    `digest` names the content, `head` chains it to the line before. A line at a boundary is a checkpoint: it carries
+    number, boundary and counters; its state is the fold of the path's lines up to here.
+    """
+
+    run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="entries")
+    position = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=choices(lifecycle.EntryKind))
+    content = ExactField()
+    digest = DigestField()
+    head = DigestField()
+    number = models.PositiveIntegerField(null=True)
+    boundary = models.CharField(max_length=20, null=True, choices=choices(lifecycle.Boundary))  # noqa: DJ001 null is "no checkpoint"
+    counters = ExactField(null=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            one_of("runs_entry_kind", "kind", lifecycle.EntryKind),
+            models.UniqueConstraint(fields=["run", "position"], name="runs_entry_position"),
+            models.UniqueConstraint(
+                fields=["run", "number"], name="runs_entry_checkpoint", condition=Q(number__isnull=False)
+            ),
+            models.CheckConstraint(
+                name="runs_entry_checkpoint_whole",
+                condition=Q(number__isnull=True, boundary__isnull=True, counters__isnull=True)
+                | Q(number__isnull=False, boundary__isnull=False, counters__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}/{self.position} {self.kind}"
+
+
+class CheckpointManager(models.Manager["Checkpoint"]):
+    """Only the entries at a boundary."""
+
+    def get_queryset(self) -> models.QuerySet[Checkpoint]:
+        """Return the checkpoints."""
+        return super().get_queryset().filter(number__isnull=False)
+
+
+class Checkpoint(Entry):
+    """A resumable point of a run: the entry at a boundary."""
+
+    objects = CheckpointManager()
+
+    class Meta:
+        proxy = True
+
+
+class Fact(models.Model):
+    """What somebody other than the claimed engine left for a run: decision, expiry, evidence, hold, stop, retry.
+
+    `number` is the run's inbox number that it raised; the engine folds each into the log once, in this order.
+    """
+
+    class Kind(models.TextChoices):
+        """What was left."""
+
+        DECISION = "decision"
+        EXPIRED = "expired"
+        EVIDENCE = "evidence"
+        HOLD = "hold"
+        RESUME = "resume"
+        STOP = "stop"
+        RETRY = "retry"
+        WITHDRAWN = "withdrawn"
+        WAKE = "wake"
+
+    run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    content = ExactField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="runs_fact_number")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} inbox {self.number} {self.kind}"

@@ -1,0 +1,66 @@
+"""Occurrences: what is true of the world, whichever attempt's action did it; and late evidence."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+from runs import lifecycle
+from runs.models.fields import DigestField, ExactField, choices, one_of
+
+
+class Occurrence(models.Model):
+    """One logical effect of a lineage. Its key is computed once, stored, and never seen or chosen by a model."""
+
+    root = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="occurrences")
+    tool = models.CharField(max_length=120)
+    identity = ExactField()
+    identity_digest = DigestField()
+    declaration = DigestField()
+    n = models.PositiveIntegerField()
+    key = DigestField(unique=True)
+    state = models.CharField(max_length=10, choices=choices(lifecycle.Occurrence))
+    owner = models.ForeignKey("runs.Action", on_delete=models.PROTECT, related_name="owned_occurrences")
+    attempts = ExactField()
+    first_sent_at = models.DateTimeField(null=True)
+    horizon = models.DateTimeField()
+    receipt = ExactField(null=True)
+    verification = models.CharField(max_length=20, blank=True)
+    contradicted = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            one_of("runs_occurrence_state", "state", lifecycle.Occurrence),
+            models.UniqueConstraint(
+                fields=["root", "tool", "identity_digest", "n"], name="runs_occurrence_number"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.identity_digest[:8]} #{self.n}"
+
+
+class Evidence(models.Model):
+    """What was learnt about an attempt outside the fence. Append-only."""
+
+    class Outcome(models.TextChoices):
+        """What the attempt did."""
+
+        HAPPENED = "happened"
+        DID_NOT_HAPPEN = "did_not_happen"
+
+    action = models.ForeignKey("runs.Action", on_delete=models.PROTECT, related_name="evidence")
+    number = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=16, choices=Outcome.choices)
+    source = models.CharField(max_length=20)
+    content = ExactField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["action", "number"], name="runs_evidence_number")]
+
+    def __str__(self) -> str:
+        return f"action {self.action_id} attempt {self.attempt}: {self.outcome}"

@@ -1,0 +1,105 @@
+"""Reviews, the questions to people, and their decisions."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from runs import lifecycle
+from runs.models.fields import DigestField, ExactField, choices, one_of, values
+
+
+class Review(models.Model):
+    """One question that a run waits on. `digest` names exactly what is asked about; votes live on this row."""
+
+    run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="reviews")
+    action = models.ForeignKey("runs.Action", null=True, on_delete=models.PROTECT, related_name="reviews")
+    kind = models.CharField(max_length=10, choices=choices(lifecycle.ReviewKind))
+    status = models.CharField(max_length=10, choices=choices(lifecycle.Review), default=lifecycle.Review.OPEN)
+    revision = models.PositiveIntegerField(default=1)
+    digest = DigestField()
+    evidence_number = models.PositiveIntegerField(default=0)
+    title = models.CharField(max_length=300)
+    content = ExactField()
+    tier = models.PositiveSmallIntegerField(default=0)
+
+    votes = models.PositiveSmallIntegerField(default=0)
+    quorum = models.PositiveSmallIntegerField(default=1)
+    groups = ExactField()
+    separation = models.BooleanField(default=False)
+    reason_required = models.BooleanField(default=False)
+    undo_seconds = models.FloatField(default=0)
+    due_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    on_expiry = models.CharField(max_length=10, default="deny")
+    answer = models.CharField(max_length=30, blank=True)
+    consumed_by = models.ForeignKey("runs.Action", null=True, on_delete=models.PROTECT, related_name="+")
+    opened_at = models.DateTimeField(db_default=Now(), editable=False)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            one_of("runs_review_status", "status", lifecycle.Review),
+            one_of("runs_review_kind", "kind", lifecycle.ReviewKind),
+            models.CheckConstraint(
+                name="runs_review_votes_of_quorum", condition=Q(votes__lte=F("quorum"), quorum__gte=1)
+            ),
+            models.CheckConstraint(
+                name="runs_review_closed_has_time",
+                condition=Q(status=lifecycle.Review.OPEN, closed_at__isnull=True)
+                | (~Q(status=lifecycle.Review.OPEN) & Q(closed_at__isnull=False)),
+            ),
+            models.CheckConstraint(
+                name="runs_review_expiry_by_kind",
+                condition=Q(kind__in=values(lifecycle.EXPIRING_KINDS), expires_at__isnull=False)
+                | (~Q(kind__in=values(lifecycle.EXPIRING_KINDS)) & Q(expires_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="runs_review_consumed_when_approved",
+                condition=Q(consumed_by__isnull=True) | Q(status=lifecycle.Review.APPROVED),
+            ),
+            models.UniqueConstraint(
+                fields=["action", "kind"],
+                name="runs_review_one_open",
+                condition=Q(status=lifecycle.Review.OPEN, action__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"], name="runs_review_open", condition=Q(status=lifecycle.Review.OPEN)
+            ),
+            models.Index(
+                fields=["expires_at"],
+                name="runs_review_expiring",
+                condition=Q(status=lifecycle.Review.OPEN, expires_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"review {self.pk} {self.kind}"
+
+
+class Decision(models.Model):
+    """One person's answer to a review at one revision. Append-only."""
+
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="decisions")
+    revision = models.PositiveIntegerField()
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
+    verdict = models.CharField(max_length=30)
+    reason = models.TextField(blank=True)
+    content = ExactField()
+    digest = DigestField()
+    token = models.CharField(max_length=64, unique=True)
+    channel = models.CharField(max_length=20, default="page")
+    ip = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["review", "revision", "person"], name="runs_decision_one_vote")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} {self.verdict} review {self.review_id}"

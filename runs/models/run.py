@@ -1,0 +1,132 @@
+"""Runs."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from runs import exact, lifecycle
+from runs.models.fields import DigestField, ExactField, choices, one_of, values
+
+FORMAT = 1
+"""Format number of the log that this code writes; a worker claims only runs whose format it knows."""
+
+
+class Run(models.Model):
+    """One piece of work for one agent, from input to end. Statuses are written in runs.transitions only."""
+
+    class Mode(models.TextChoices):
+        """Whether effects are carried out."""
+
+        LIVE = "live"
+        DRY_RUN = "dry_run"
+
+    agent_version = models.ForeignKey("runs.AgentVersion", on_delete=models.PROTECT, related_name="runs")
+    title = models.CharField(max_length=200)
+    input = ExactField()
+    input_digest = DigestField()
+    labels = ExactField()
+    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.LIVE)
+    format = models.PositiveSmallIntegerField(default=FORMAT)
+
+    status = models.CharField(max_length=10, choices=choices(lifecycle.Run))
+    reason = models.CharField(max_length=40, blank=True)
+    hold_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    hold_reason = models.TextField(blank=True)
+    hold_right = models.CharField(max_length=20, blank=True)
+    remind_at = models.DateTimeField(null=True)
+    stop_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    stop_reason = models.TextField(blank=True)
+    stop_at = models.DateTimeField(null=True)
+
+    root = models.ForeignKey("self", on_delete=models.PROTECT, related_name="lineage")
+    path = ExactField()
+    superseded_by = models.OneToOneField(
+        "self", null=True, on_delete=models.PROTECT, related_name="supersedes"
+    )
+    start_token = models.CharField(max_length=64, unique=True)
+
+    position = models.PositiveIntegerField(default=0)
+    head = DigestField(default=exact.EMPTY)
+    reply_position = models.PositiveIntegerField(default=0)
+    checkpoint_number = models.PositiveIntegerField(default=0)
+    checkpoint_position = models.PositiveIntegerField(default=0)
+    plan_version = models.PositiveIntegerField(default=0)
+
+    inbox = models.PositiveIntegerField(default=0)
+    folded = models.PositiveIntegerField(default=0)
+
+    lease_until = models.DateTimeField(null=True)
+    fence = models.PositiveBigIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    wake_at = models.DateTimeField(null=True)
+    hinted_at = models.DateTimeField(null=True)
+    priority = models.PositiveSmallIntegerField(default=100)
+
+    budget = ExactField()
+    steps = models.PositiveIntegerField(default=0)
+    calls = models.PositiveIntegerField(default=0)
+    tokens_in = models.PositiveBigIntegerField(default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0)
+    cost_micro = models.PositiveBigIntegerField(default=0)
+    cost_known = models.BooleanField(default=True)
+    active_seconds = models.FloatField(default=0)
+    claimed_at = models.DateTimeField(null=True)
+
+    error = models.TextField(blank=True)
+    summary = models.TextField(blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="started_runs"
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            one_of("runs_run_status", "status", lifecycle.Run),
+            models.CheckConstraint(
+                name="runs_run_queued_is_due",
+                condition=~Q(status=lifecycle.Run.QUEUED) | Q(wake_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="runs_run_running_is_leased",
+                condition=Q(status=lifecycle.Run.RUNNING, lease_until__isnull=False)
+                | (~Q(status=lifecycle.Run.RUNNING) & Q(lease_until__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="runs_run_paused_is_owned",
+                condition=~Q(status=lifecycle.Run.PAUSED) | Q(hold_by__isnull=False, remind_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="runs_run_ended_has_time",
+                condition=Q(status__in=values(lifecycle.RUN_ENDED), ended_at__isnull=False)
+                | (~Q(status__in=values(lifecycle.RUN_ENDED)) & Q(ended_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="runs_run_folded_of_inbox", condition=Q(folded__lte=models.F("inbox"))
+            ),
+            models.UniqueConstraint(
+                name="runs_run_one_live_attempt",
+                fields=["root"],
+                condition=Q(mode="live", superseded_by__isnull=True)
+                & ~Q(status__in=values(lifecycle.RUN_FINAL)),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["priority", "wake_at"], name="runs_run_due", condition=Q(status=lifecycle.Run.QUEUED)
+            ),
+            models.Index(
+                fields=["lease_until"], name="runs_run_leased", condition=Q(status=lifecycle.Run.RUNNING)
+            ),
+            models.Index(fields=["status", "-id"], name="runs_run_by_status"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"

@@ -1,0 +1,278 @@
+"""The state of a run as frozen data, and the fold that rebuilds it from the log.
+
+Each log entry that moves a call names it by (reply position, call index) and carries the status that the call has
+afterwards, so that the fold stays trivial and can check every move against the table of moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from runs import lifecycle
+
+CallId = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the log, as data."""
+
+    position: int
+    kind: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """One step of the current plan. `body` is its definition; the engine reads `tool`, `group` and `required` only."""
+
+    id: str
+    title: str
+    body: Mapping[str, Any]
+    state: str = lifecycle.Step.PENDING
+
+    @property
+    def group(self) -> str:
+        """Loop step that this row was expanded from, or empty."""
+        return str(self.body.get("group", ""))
+
+    @property
+    def required(self) -> bool:
+        """Return whether the run fails when this step fails."""
+        return bool(self.body.get("required", True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One send of an effect. `outcome` is None until known: happened, did_not_happen or unknown."""
+
+    number: int
+    fence: int
+    deadline: str
+    horizon: str
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallState:
+    """One call of a reply and what has come of it."""
+
+    id: CallId
+    tool: str
+    effect: str
+    tier: int
+    step: str | None
+    digest: str
+    status: str = lifecycle.Action.PROPOSED
+    verdict: str | None = None
+    review: int | None = None
+    not_before: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    failures: int = 0
+    revision: int = 1
+    closed: bool = False
+
+    @property
+    def is_control(self) -> bool:
+        """Return whether this is a control call (plan, finish), which has no action row."""
+        return self.effect == "control"
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether this call changes nothing outside."""
+        return self.effect == "read"
+
+    @property
+    def is_effect(self) -> bool:
+        """Return whether this call changes the world and so has an action row."""
+        return not self.is_control and not self.is_read
+
+    @property
+    def unsettled(self) -> bool:
+        """Return whether the world may or may not hold this effect."""
+        return self.status in lifecycle.ACTION_UNSETTLED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters:
+    """What a run has used. Costs in millionths of a US dollar; `cost_known` is False once one price was unknown."""
+
+    steps: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_micro: int = 0
+    cost_known: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counters as the JSON that a checkpoint keeps."""
+        return {
+            "steps": self.steps,
+            "calls": self.calls,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "cost_micro": self.cost_micro,
+            "cost_known": self.cost_known,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What a run is at one position of its log."""
+
+    position: int = 0
+    input: Mapping[str, Any] = field(default_factory=dict)
+    plan_version: int = 0
+    plan: tuple[PlanStep, ...] = ()
+    calls: Mapping[CallId, CallState] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+    counters: Counters = field(default_factory=Counters)
+    ended: str | None = None
+
+    def open_calls(self) -> tuple[CallState, ...]:
+        """Return the calls without a closing entry, in call order."""
+        return tuple(call for _, call in sorted(self.calls.items()) if not call.closed)
+
+
+class Broken(ValueError):
+    """The log can't be folded: the message names the position and the rule."""
+
+
+def fold(entries: Iterable[Entry], start: State | None = None) -> State:
+    """Return the state after `entries`; refuse (Broken) an entry that the rules don't allow."""
+    current = start or State()
+    for entry in entries:
+        try:
+            current = replace(_apply(current, entry), position=entry.position)
+        except (KeyError, TypeError, ValueError, lifecycle.NotAllowed) as error:
+            raise Broken(f"position {entry.position} ({entry.kind}): {error}") from error
+    return current
+
+
+def _apply(state: State, entry: Entry) -> State:
+    content = entry.content
+    match entry.kind:
+        case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
+            return replace(state, input=content["input"])
+        case lifecycle.EntryKind.REPLY:
+            return _reply(state, entry)
+        case lifecycle.EntryKind.PLAN:
+            return _plan(state, content)
+        case lifecycle.EntryKind.MARK:
+            return _mark(state, content["step"], content["state"])
+        case lifecycle.EntryKind.END:
+            return replace(state, ended=content["status"])
+        case lifecycle.EntryKind.NOTE if content.get("reopened"):
+            return replace(state, ended=None)
+        case _:
+            return _call(state, entry) if "call" in content else state
+
+
+def _reply(state: State, entry: Entry) -> State:
+    usage = entry.content["usage"]
+    cost = usage["cost_micro"]
+    counters = replace(
+        state.counters,
+        steps=state.counters.steps + 1,
+        tokens_in=state.counters.tokens_in + usage["tokens_in"],
+        tokens_out=state.counters.tokens_out + usage["tokens_out"],
+        cost_micro=state.counters.cost_micro + (cost or 0),
+        cost_known=state.counters.cost_known and cost is not None,
+    )
+    calls = dict(state.calls)
+    for index, call in enumerate(entry.content["calls"]):
+        calls[(entry.position, index)] = CallState(
+            id=(entry.position, index),
+            tool=call["tool"],
+            effect=call["effect"],
+            tier=call["tier"],
+            step=call["step"],
+            digest=call["digest"],
+        )
+    active = {call["step"] for call in entry.content["calls"] if call["step"] is not None}
+    plan = tuple(
+        replace(step, state=lifecycle.Step.ACTIVE) if step.id in active else step for step in state.plan
+    )
+    return replace(state, counters=counters, calls=calls, plan=plan)
+
+
+def _plan(state: State, content: Mapping[str, Any]) -> State:
+    """Return the state under a new plan version: whole, or with the step `replace` exchanged for the new steps."""
+    known = {step.id: step.state for step in state.plan}
+    new = tuple(
+        PlanStep(
+            id=raw["id"],
+            title=raw["title"],
+            body=raw["body"],
+            state=known.get(raw["id"], lifecycle.Step.PENDING),
+        )
+        for raw in content["steps"]
+    )
+    old = content.get("replace")
+    if old is not None:
+        at = [step.id for step in state.plan].index(old)
+        new = (*state.plan[:at], *new, *state.plan[at + 1 :])
+    return replace(state, plan=new, plan_version=content["version"])
+
+
+def _mark(state: State, step_id: str, value: str) -> State:
+    steps = tuple(replace(step, state=value) if step.id == step_id else step for step in state.plan)
+    return replace(state, plan=steps)
+
+
+def _call(state: State, entry: Entry) -> State:
+    content = entry.content
+    call_id: CallId = (content["call"][0], content["call"][1])
+    call = state.calls[call_id]
+    status = content.get("status", call.status)
+    if call.is_effect and status != call.status:
+        lifecycle.check(lifecycle.ACTION_MOVES, call.status, status, by="E")
+    counters, results = state.counters, state.results
+    changed: dict[str, Any] = {"status": status}
+    match entry.kind:
+        case lifecycle.EntryKind.REVISION:
+            changed |= {"revision": content["number"], "digest": content["digest"]}
+        case lifecycle.EntryKind.VERDICT:
+            changed |= {"verdict": content["verdict"], "review": content.get("review"), "not_before": None}
+        case lifecycle.EntryKind.DECISION:
+            changed |= {"not_before": content.get("not_before")}
+            if status == lifecycle.Action.HELD:
+                changed |= {"review": None}
+        case lifecycle.EntryKind.INTENT:
+            attempt = Attempt(
+                number=content["attempt"],
+                fence=content["fence"],
+                deadline=content["deadline"],
+                horizon=content["horizon"],
+            )
+            changed |= {"attempts": (*call.attempts, attempt)}
+        case lifecycle.EntryKind.RECEIPT if call.is_read:
+            changed |= {"failures": call.failures + 1}
+        case lifecycle.EntryKind.RECEIPT:
+            changed |= {
+                "attempts": _settle(call.attempts, content),
+                "review": content.get("review", call.review),
+            }
+        case lifecycle.EntryKind.RESULT:
+            changed |= {"closed": True}
+            if content.get("ran"):
+                counters = replace(counters, calls=counters.calls + 1)
+            if call.step is not None and "value" in content:
+                results = {**results, call.step: content["value"]}
+            if "step_state" in content:
+                state = _mark(state, content["step"], content["step_state"])
+    calls = {**state.calls, call_id: replace(call, **changed)}
+    return replace(state, calls=calls, counters=counters, results=results)
+
+
+def _settle(attempts: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:
+    """Return the attempts with the outcome of one of them noted; a receipt for `all` settles every open one."""
+    number = content["attempt"]
+    return tuple(
+        replace(attempt, outcome=content["outcome"])
+        if attempt.number == number or (number == 0 and attempt.outcome in (None, "unknown"))
+        else attempt
+        for attempt in attempts
+    )

@@ -1,0 +1,14 @@
+"""Celery tasks: a message says that a run may be due, nothing more."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from ckptsite.celery import stopping
+from runs.engine import worker
+
+
+@shared_task(name="runs.advance")
+def advance(run_id: int) -> None:
+    """Advance the run if it is due, then whatever else is."""
+    worker.work(run_id, stopping=stopping)

@@ -1,0 +1,25 @@
+"""Who does something, through which door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runs import models
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """A person with the channel and address they came from; `user` is None for the clock and the engine."""
+
+    user: models.User | None
+    channel: str = "page"
+    ip: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name that the log shows."""
+        return self.user.get_username() if self.user else "ckptsite"
+
+
+CLOCK = Actor(user=None, channel="clock")
+ENGINE = Actor(user=None, channel="engine")

@@ -1,0 +1,59 @@
+"""Appends to the audit chain, in the transaction of the act itself, as its last lock."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from runs import exact, models
+from runs.transitions import clock_time
+from runs.transitions.actor import Actor
+
+
+def append(
+    act: str,
+    *,
+    actor: Actor,
+    subject: str,
+    run: models.Run | None = None,
+    content: Mapping[str, Any] | None = None,
+) -> models.AuditEvent:
+    """Return the appended event. Call it inside the act's transaction, after every other lock."""
+    head = models.AuditHead.objects.select_for_update().get(pk=1)
+    event = models.AuditEvent(
+        seq=head.seq + 1,
+        at=clock_time.now(),
+        actor=actor.user,
+        act=act,
+        run=run,
+        subject=subject,
+        content=dict(content or {}),
+        channel=actor.channel,
+        ip=actor.ip,
+        previous=head.hash,
+    )
+    event.hash = expected_hash(event)
+    event.save(force_insert=True)
+    head.seq, head.hash = event.seq, event.hash
+    head.save(update_fields=["seq", "hash"])
+    return event
+
+
+def expected_hash(event: models.AuditEvent) -> str:
+    """Return the HMAC that the event must carry: over every column and the hash before it."""
+    return exact.seal(
+        settings.AUDIT_HMAC,
+        event.previous,
+        event.seq,
+        event.at.astimezone(datetime.UTC).isoformat(timespec="microseconds"),
+        event.actor_id or "",
+        event.act,
+        event.run_id or "",
+        event.subject,
+        exact.canonical(event.content, limit=None),
+        event.channel,
+        event.ip or "",
+    )

@@ -1,0 +1,244 @@
+"""People's decisions on reviews: one winner each, bound to what was seen."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from runs import exact, hints, lifecycle, models, rights
+from runs.transitions import audit, clock_time, inbox, log
+from runs.transitions.actor import Actor
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+APPROVE, REJECT = "approve", "reject"
+HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
+RETRY, STOP = "retry", "stop"
+ANSWERS: dict[str, tuple[str, ...]] = {
+    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT),
+    lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
+    lifecycle.ReviewKind.FAILURE: (RETRY, STOP),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a person answered, and exactly what they saw when they did. `token` is the form's, single use."""
+
+    verdict: str
+    revision: int
+    digest: str
+    token: str
+    reason: str = ""
+    retype: str = ""
+    receipt: str = ""
+    evidence_number: int = 0
+    rendered_at: datetime.datetime | None = None
+
+
+def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
+    """Return the recorded decision; the same token again returns what it recorded.
+
+    Refuses NotYours without the right, Invalid where the answer doesn't fit the question, and Stale when the review
+    is closed, expired, at another revision, or evidence has arrived that wasn't seen.
+    """
+    assert by.user is not None
+    repeated = models.Decision.objects.filter(token=answer.token).select_related("review").first()
+    if repeated is not None:
+        return _same(repeated, review_id, answer, by)
+    run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
+    with transaction.atomic(durable=True):
+        run = inbox.lock(run_id)
+        review = (
+            models.Review.objects.select_for_update(of=("self",)).select_related("action").get(pk=review_id)
+        )
+        now = clock_time.now()
+        _check_right(review, run, answer, by.user)
+        _check_fresh(review, answer, now)
+        _check_fit(review, run, answer, now)
+        decision = models.Decision.objects.create(
+            review=review,
+            revision=review.revision,
+            person=by.user,
+            verdict=answer.verdict,
+            reason=answer.reason,
+            content={"receipt": answer.receipt} if answer.receipt else {},
+            digest=review.digest,
+            token=answer.token,
+            channel=by.channel,
+            ip=by.ip,
+        )
+        closed = _count(review, answer, now)
+        review.save(update_fields=["status", "votes", "answer", "closed_at"])
+        if closed:
+            _tell(run, review, answer, by)
+        audit.append(
+            f"review.{answer.verdict}",
+            actor=by,
+            run=run,
+            subject=f"review {review.pk}",
+            content=_facts(review, answer),
+        )
+        hints.changed(run.pk, inbox=True)
+    return decision
+
+
+def withdraw(review_id: int, *, by: Actor) -> None:
+    """Take an approval back before its effect has started. Refuses NotYours, and Stale once it has."""
+    assert by.user is not None
+    run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
+    with transaction.atomic(durable=True):
+        run = inbox.lock(run_id)
+        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        now = clock_time.now()
+        if not rights.may_decide(by.user.roles(), review.groups):
+            raise NotYours("You may not take this approval back; a reviewer can.")
+        if review.status != lifecycle.Review.APPROVED or review.consumed_by_id is not None:
+            raise Stale("It's too late: this has already started.")
+        review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.SUPERSEDED, by="P")
+        review.closed_at = now
+        review.save(update_fields=["status", "closed_at"])
+        inbox.leave(run, models.Fact.Kind.WITHDRAWN, {"review": review.pk}, by=by.user, mover="P")
+        audit.append("review.withdrawn", actor=by, run=run, subject=f"review {review.pk}")
+        hints.changed(run.pk, inbox=True)
+
+
+def _same(decision: models.Decision, review_id: int, answer: Answer, by: Actor) -> models.Decision:
+    if decision.review_id == review_id and decision.person == by.user and decision.verdict == answer.verdict:
+        return decision
+    raise Stale(winner(decision.review))
+
+
+def _check_right(review: models.Review, run: models.Run, answer: Answer, user: models.User) -> None:
+    roles = user.roles()
+    if review.kind == lifecycle.ReviewKind.FAILURE:
+        if not rights.may(roles, rights.Act.ANSWER_FAILURE):
+            raise NotYours("You may not answer this; an operator can.")
+        return
+    if not rights.may_decide(roles, review.groups):
+        raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
+    if (
+        review.separation
+        and answer.verdict == APPROVE
+        and run.created_by_id == user.pk
+        and others_may(user, review.groups)
+    ):
+        raise NotYours("You started this run, so somebody else has to release this action.")
+
+
+def others_may(user: models.User, groups: list[str]) -> bool:
+    """Return whether anybody else could decide: without a second person, separation can't be kept and is off."""
+    others = models.User.objects.filter(is_active=True, groups__name__in=[*groups, rights.ADMIN]).exclude(
+        pk=user.pk
+    )
+    return others.exists()
+
+
+def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) -> None:
+    if review.status != lifecycle.Review.OPEN:
+        raise Stale(winner(review))
+    if review.expires_at is not None and review.expires_at <= now:
+        raise Stale("This question has expired; nothing was decided.")
+    if review.revision != answer.revision or review.digest != answer.digest:
+        raise Stale("This has changed since you opened it; look at it again before you decide.")
+    if review.evidence_number != answer.evidence_number:
+        raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
+    if (
+        review.kind == lifecycle.ReviewKind.IN_DOUBT
+        and review.action is not None
+        and review.action.evidence_number != answer.evidence_number
+    ):
+        raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
+
+
+def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
+    if answer.verdict not in ANSWERS.get(review.kind, ()):
+        raise Invalid(f"{answer.verdict!r} is no answer to this question.")
+    if answer.verdict == REJECT and not answer.reason.strip():
+        raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
+    if review.reason_required and not answer.reason.strip():
+        raise Invalid("Give a reason; at this tier every decision needs one.")
+    wanted = (review.content or {}).get("retype")
+    if answer.verdict == APPROVE and wanted and answer.retype.strip() != str(wanted["value"]).strip():
+        raise Invalid(f"Retype the {wanted['field']} exactly as it is shown: what you typed differs.")
+    if answer.verdict == APPROVE and review.expires_at is not None:
+        if now + clock_time.seconds(review.undo_seconds) >= review.expires_at:
+            raise Stale("This expires before it could start; extend it first.")
+    if answer.verdict == HAPPENED and not answer.receipt.strip():
+        raise Invalid("Say how you know that it happened: a reference, a message id, what you saw.")
+    if answer.verdict in {ABSENT_DO, ABSENT_LEAVE}:
+        _check_horizon(review, answer)
+    if answer.verdict == ABSENT_DO and run.stop_at is not None:
+        raise Invalid("The run is being stopped, so it can't be done again; choose 'leave it'.")
+    if answer.verdict == RETRY and (run.superseded_by_id is not None or run.status != lifecycle.Run.FAILED):
+        raise Stale("This run can't be retried any more.")
+
+
+def _check_horizon(review: models.Review, answer: Answer) -> None:
+    """'It did not happen' counts only from a look after the horizon: before it the request may still arrive."""
+    occurrence = review.action.occurrence if review.action else None
+    if occurrence is None or answer.rendered_at is None or answer.rendered_at < occurrence.horizon:
+        raise Invalid(
+            "The request may still arrive, so nobody can say yet that it did not happen; look again later."
+        )
+
+
+def _count(review: models.Review, answer: Answer, now: datetime.datetime) -> bool:
+    """Count the answer on the locked review; return whether it closes the question."""
+    if answer.verdict == APPROVE:
+        review.votes += 1
+        if review.votes < review.quorum:
+            return False
+        new: str = lifecycle.Review.APPROVED
+    else:
+        new = lifecycle.Review.REJECTED if answer.verdict == REJECT else lifecycle.Review.ANSWERED
+    review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, new, by="P")
+    review.answer, review.closed_at = answer.verdict, now
+    return True
+
+
+def _tell(run: models.Run, review: models.Review, answer: Answer, by: Actor) -> None:
+    """Leave the fact for the engine; the run is queued if it waits."""
+    content = _facts(review, answer)
+    if answer.verdict == RETRY:
+        _requeue(run)
+        inbox.leave(run, models.Fact.Kind.RETRY, content, by=by.user, mover="P")
+    elif answer.verdict != STOP:
+        inbox.leave(run, models.Fact.Kind.DECISION, content, by=by.user, mover="P")
+
+
+def _requeue(run: models.Run) -> None:
+    run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
+    run.reason, run.wake_at, run.ended_at = "retry", clock_time.now(), None
+    run.attempts, run.error = 0, ""
+    run.save(update_fields=["status", "reason", "wake_at", "ended_at", "attempts", "error"])
+
+
+def _facts(review: models.Review, answer: Answer) -> Mapping[str, Any]:
+    content: dict[str, Any] = {
+        "review": review.pk,
+        "kind": review.kind,
+        "answer": answer.verdict,
+        "reason": answer.reason,
+        "revision": review.revision,
+        "digest": review.digest,
+    }
+    if answer.receipt:
+        content["receipt"] = answer.receipt
+    return exact.stored(exact.canonical(content)) if content else content
+
+
+def winner(review: models.Review) -> str:
+    """Return one sentence that says who decided what, for the one who came second."""
+    last = review.decisions.select_related("person").order_by("-id").first()
+    if last is None or review.status in {
+        lifecycle.Review.SETTLED,
+        lifecycle.Review.SUPERSEDED,
+        lifecycle.Review.EXPIRED,
+    }:
+        return f"This question is closed ({review.status}); nothing you typed was used."
+    verdict = {APPROVE: "approved", REJECT: "rejected"}.get(last.verdict, "answered")
+    return f"{last.person.display()} {verdict} this first; nothing you typed was used."

@@ -1,0 +1,107 @@
+"""Pause, resume and stop: what people do to a run from outside."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import transaction
+
+from runs import hints, lifecycle, models, rights
+from runs.transitions import audit, clock_time, inbox, log
+from runs.transitions.actor import Actor
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+
+def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
+    """Hold the run: at once if nobody works on it, else at the next safe point. Refuses Stale when it has ended."""
+    user = _entitled(by, rights.Act.PAUSE, "pause")
+    with transaction.atomic(durable=True):
+        run = _lock_open(run_id)
+        if run.hold_by_id is not None:
+            raise Stale("This run is paused already.")
+        if run.stop_at is not None:
+            raise Stale("This run is being stopped.")
+        now = clock_time.now()
+        run.hold_by, run.hold_reason = user, reason.strip()
+        run.hold_right = rights.ADMIN if rights.ADMIN in user.roles() else rights.OPERATOR
+        run.remind_at = now + clock_time.seconds(settings.CKPTSITE["HOLD_REMIND"])
+        run.save(update_fields=["hold_by", "hold_reason", "hold_right", "remind_at"])
+        inbox.leave(run, models.Fact.Kind.HOLD, {"reason": run.hold_reason}, by=user, mover="P")
+        if run.status == lifecycle.Run.QUEUED:
+            run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.PAUSED, by="P")
+            run.reason, run.wake_at = "held", None
+            run.save(update_fields=["status", "reason", "wake_at"])
+        audit.append(
+            "run.paused", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.hold_reason}
+        )
+        hints.changed(run.pk)
+        return run
+
+
+def resume(run_id: int, *, by: Actor) -> models.Run:
+    """Lift the hold; the run goes on from its newest checkpoint. Refuses NotYours and Stale."""
+    user = _entitled(by, rights.Act.RESUME, "resume")
+    with transaction.atomic(durable=True):
+        run = _lock_open(run_id)
+        if run.hold_by_id is None:
+            raise Stale("This run isn't paused.")
+        if run.hold_right == rights.ADMIN and rights.ADMIN not in user.roles():
+            raise NotYours("An administrator paused this run, so an administrator has to resume it.")
+        run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
+        if run.status == lifecycle.Run.PAUSED:
+            run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
+            run.reason, run.wake_at = "resumed", clock_time.now()
+        run.save(
+            update_fields=[
+                "hold_by",
+                "hold_reason",
+                "hold_right",
+                "remind_at",
+                "status",
+                "reason",
+                "wake_at",
+            ],
+        )
+        inbox.leave(run, models.Fact.Kind.RESUME, {}, by=user, mover="P")
+        audit.append("run.resumed", actor=by, run=run, subject=f"run {run.pk}")
+        hints.changed(run.pk)
+        return run
+
+
+def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
+    """End the run at its next safe point; what is under way finishes, nothing else starts. Refuses Invalid, Stale."""
+    user = _entitled(by, rights.Act.STOP, "stop")
+    if not reason.strip():
+        raise Invalid("Say why the run is stopped; the reason stays in its record.")
+    with transaction.atomic(durable=True):
+        run = _lock_open(run_id)
+        if run.stop_at is not None:
+            raise Stale("This run is being stopped already.")
+        run.stop_by, run.stop_reason, run.stop_at = user, reason.strip(), clock_time.now()
+        run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
+        if run.status == lifecycle.Run.PAUSED:
+            run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
+            run.reason, run.wake_at = "stop", run.stop_at
+        run.save(
+            update_fields=["stop_by", "stop_reason", "stop_at", "hold_by", "hold_reason", "hold_right", "remind_at",
+                           "status", "reason", "wake_at"],
+        )  # fmt: skip
+        inbox.leave(run, models.Fact.Kind.STOP, {"reason": run.stop_reason}, by=user, mover="P")
+        audit.append(
+            "run.stop_asked", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.stop_reason}
+        )
+        hints.changed(run.pk)
+        return run
+
+
+def _entitled(by: Actor, act: rights.Act, word: str) -> models.User:
+    user = by.user
+    if user is None or not rights.may(user.roles(), act):
+        raise NotYours(f"You may not {word} runs; {' or '.join(rights.holders(act))} can.")
+    return user
+
+
+def _lock_open(run_id: int) -> models.Run:
+    run = inbox.lock(run_id)
+    if run.status in lifecycle.RUN_ENDED:
+        raise Stale("This run has ended.")
+    return run

@@ -1,0 +1,39 @@
+"""Leaving a fact for a run: what everybody does who isn't its claimed engine.
+
+The caller holds the run row's lock. The fact raises the run's inbox number, so that the engine's next park, intent or
+end, which names the number that it saw, is refused; and a run at rest that waits becomes due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs import hints, lifecycle, models
+from runs.transitions import clock_time, log
+
+
+def lock(run_id: int) -> models.Run:
+    """Return the run, locked until the end of the transaction: always the first lock."""
+    return models.Run.objects.select_for_update(of=("self",)).get(pk=run_id)
+
+
+def leave(
+    run: models.Run, kind: models.Fact.Kind, content: Mapping[str, Any], *, by: models.User | None, mover: str
+) -> models.Fact:
+    """Return the fact left on the locked run; a waiting run is queued by `mover` (P person, S clock, V evidence)."""
+    run.inbox += 1
+    fact = models.Fact.objects.create(run=run, number=run.inbox, kind=kind, content=dict(content), by=by)
+    fields = ["inbox"]
+    if run.status == lifecycle.Run.WAITING:
+        run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by=mover)
+        run.reason = str(kind)
+        run.wake_at = clock_time.now()
+        fields += ["status", "reason", "wake_at"]
+    elif run.status == lifecycle.Run.QUEUED and run.wake_at is not None:
+        # It may sleep until a backoff or an undo window ends; a fact is worth a look now.
+        run.wake_at = min(run.wake_at, clock_time.now())
+        fields.append("wake_at")
+    run.save(update_fields=fields)
+    hints.wake(run.pk)
+    return fact

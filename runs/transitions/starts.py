@@ -1,0 +1,95 @@
+"""Starting runs, and keeping the bytes that they are given."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from runs import exact, hints, lifecycle, models, rights
+from runs.models import blob
+from runs.transitions import audit, clock_time, log
+from runs.transitions.actor import Actor
+from runs.transitions.refusals import Invalid, NotYours
+
+
+def keep_blob(content: bytes) -> str:
+    """Return the digest under which `content` is kept; refuse (Invalid) more than 25 MB."""
+    if len(content) > blob.MAX_SIZE:
+        raise Invalid(f"This file has {len(content):,} bytes; the limit is {blob.MAX_SIZE:,}.")
+    sha256 = exact.digest_bytes(content)
+    models.Blob.objects.get_or_create(sha256=sha256, defaults={"size": len(content), "content": content})
+    return sha256
+
+
+def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Actor, token: str) -> models.Run:  # noqa: A002 "input" is the word everywhere
+    """Return the new run, queued and due at once; the same token again returns the run it made.
+
+    Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title or input that isn't
+    exact JSON.
+    """
+    user = by.user
+    if user is None or not rights.may(user.roles(), rights.Act.START):
+        raise NotYours("You may not start runs; an operator can.")
+    known = models.Run.objects.filter(start_token=token).first()
+    if known is not None:
+        return known
+    agent = models.Agent.objects.select_related("current").filter(name=agent_name).first()
+    if agent is None or agent.current is None:
+        raise Invalid(f"There is no agent named {agent_name!r}.")
+    try:
+        text = exact.canonical(dict(input))
+    except exact.NotExact as error:
+        raise Invalid(str(error)) from error
+    title = title.strip()[:200] or agent.title
+    try:
+        with transaction.atomic(durable=True):
+            run = _create(agent.current, text=text, title=title, user=user, token=token)
+            content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id}
+            audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)
+            hints.wake(run.pk)
+            hints.changed(run.pk)
+    except IntegrityError:
+        # The same form sent twice at once: the other one made the run.
+        return models.Run.objects.get(start_token=token)
+    return run
+
+
+def _create(
+    version: models.AgentVersion, *, text: str, title: str, user: models.User, token: str
+) -> models.Run:
+    now = clock_time.now()
+    number = _next_id()
+    run = models.Run(
+        pk=number,
+        root_id=number,
+        agent_version=version,
+        title=title,
+        input=exact.stored(text),
+        input_digest=exact.digest(text),
+        labels={},
+        path=[],
+        status=lifecycle.Run.QUEUED,
+        reason="new",
+        wake_at=now - datetime.timedelta(milliseconds=1),
+        start_token=token,
+        budget=version.budget,
+        created_by=user,
+    )
+    run.save(force_insert=True)
+    lines = log.Log(run)
+    lines.append(lifecycle.EntryKind.INPUT, {"input": run.input}, boundary=lifecycle.Boundary.CREATED)
+    lines.flush()
+    run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
+    return run
+
+
+def _next_id() -> int:
+    """Return the id of the next run beforehand: a first attempt is its own root, and the root is never null."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [models.Run._meta.db_table])
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])

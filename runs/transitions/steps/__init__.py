@@ -1,0 +1,41 @@
+"""The engine's commits, one file a kind. Each is one transaction that names the claim's fence."""
+
+from runs.transitions.steps._statement import Claim
+from runs.transitions.steps.claim import claim, renew
+from runs.transitions.steps.end import cancel, fail, finish
+from runs.transitions.steps.fold_in import fold_in
+from runs.transitions.steps.intent import Intent, Wish, intent
+from runs.transitions.steps.park import later, pause, wait
+from runs.transitions.steps.plans import Change
+from runs.transitions.steps.prepare import Prepared, prepare
+from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
+from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
+
+__all__ = [
+    "Change",
+    "Claim",
+    "Intent",
+    "Prepared",
+    "Proposed",
+    "Record",
+    "Verdict",
+    "Wish",
+    "cancel",
+    "claim",
+    "did_not_happen",
+    "doubt",
+    "fail",
+    "finish",
+    "fold_in",
+    "happened",
+    "intent",
+    "later",
+    "pause",
+    "prepare",
+    "read",
+    "read_failed",
+    "renew",
+    "reply",
+    "unknown",
+    "wait",
+]

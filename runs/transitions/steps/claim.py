@@ -1,0 +1,69 @@
+"""Claiming a run and renewing the lease."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from runs import lifecycle, models
+from runs.models.run import FORMAT
+from runs.transitions import clock_time, log
+from runs.transitions.steps._statement import Claim
+
+_RENEW = """
+UPDATE runs_run SET lease_until = greatest(lease_until, clock_timestamp() + %s * interval '1 second')
+WHERE id = %s AND fence = %s AND status = 'running'
+"""
+
+
+def claim(run_id: int) -> Claim | None:
+    """Return the claim of a due run, or None: somebody else holds it, it isn't due, or it may not go on.
+
+    A run is taken when it is queued and due, or running with a lease that is over (or impossibly far away, since the
+    clock went back). Its fence grows by one, so that whoever held it before can write nothing more.
+    """
+    with transaction.atomic(durable=True):
+        run = models.Run.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=run_id).first()
+        if run is None or run.format > FORMAT:
+            return None
+        now = clock_time.now()
+        if not _takeable(run, now):
+            return None
+        installation = models.Installation.objects.only("paused_all").get(pk=1)
+        if installation.paused_all:
+            return None
+        # The attempt that this one supersedes must be closed first.
+        if models.Run.objects.filter(superseded_by=run).exclude(status__in=lifecycle.RUN_ENDED).exists():
+            return None
+        took_over = run.status == lifecycle.Run.RUNNING
+        run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.RUNNING, by="E")
+        run.fence += 1
+        run.attempts += 1
+        run.lease_until = now + clock_time.seconds(settings.CKPTSITE["LEASE"])
+        run.claimed_at = now
+        run.wake_at, run.reason = None, ""
+        run.save(
+            update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "wake_at", "reason"],
+        )
+        return Claim(run_id=run.pk, fence=run.fence, took_over=took_over, attempts=run.attempts)
+
+
+def _takeable(run: models.Run, now: object) -> bool:
+    if run.status == lifecycle.Run.QUEUED:
+        return run.wake_at is not None and run.wake_at <= now  # type: ignore[operator]
+    if run.status != lifecycle.Run.RUNNING or run.lease_until is None:
+        return False
+    horizon = max(settings.CKPTSITE["LEASE"], longest_effect() + settings.CKPTSITE["MARGIN"])
+    return run.lease_until < now or run.lease_until > now + clock_time.seconds(2 * horizon)  # type: ignore[operator]
+
+
+def longest_effect() -> float:
+    """Return the longest time in seconds that one effect of any tool may take."""
+    return max(settings.CKPTSITE["EFFECT_TIMEOUT"], settings.CKPTSITE["MODEL_TIMEOUT"])
+
+
+def renew(held: Claim) -> bool:
+    """Return whether the lease was renewed; False means that the authority is lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RENEW, [settings.CKPTSITE["LEASE"], held.run_id, held.fence])
+        return bool(cursor.rowcount)

@@ -1,0 +1,59 @@
+"""Closing a call in the log: the result entry, the plan step and the counters move together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runs import lifecycle, models
+from runs.state import CallId
+from runs.transitions.steps._statement import Work
+
+MISSING = object()
+
+STEP_AFTER: dict[str, str] = {
+    lifecycle.Action.SUCCEEDED: lifecycle.Step.DONE,
+    lifecycle.Action.ABSORBED: lifecycle.Step.DONE,
+    lifecycle.Action.FAILED: lifecycle.Step.FAILED,
+    lifecycle.Action.DENIED: lifecycle.Step.REFUSED,
+    lifecycle.Action.REJECTED: lifecycle.Step.REFUSED,
+    lifecycle.Action.EXPIRED: lifecycle.Step.REFUSED,
+    lifecycle.Action.ABANDONED: lifecycle.Step.REFUSED,
+    lifecycle.Action.SUPERSEDED: lifecycle.Step.REFUSED,
+}
+"""What becomes of a plan step when its call is closed with a status."""
+
+
+def close(
+    work: Work,
+    call: CallId,
+    *,
+    step: str | None,
+    status: str,
+    text: str,
+    ran: bool,
+    value: Any = MISSING,
+    boundary: str | None = lifecycle.Boundary.RESULT,
+) -> models.Entry:
+    """Return the result entry that closes `call` in words the model can use; `ran` counts it as a tool call."""
+    content: dict[str, Any] = {"call": list(call), "status": status, "text": text, "ran": ran}
+    if value is not MISSING:
+        content["value"] = value
+    if step:
+        content |= {"step": step, "step_state": STEP_AFTER[status]}
+    if ran:
+        work.run.calls += 1
+    entry = work.log.append(lifecycle.EntryKind.RESULT, content, boundary=boundary)
+    if step:
+        models.PlanStep.objects.filter(run=work.run, key=step).update(
+            state=STEP_AFTER[status], result_position=entry.position
+        )
+    work.progressed()
+    return entry
+
+
+def close_effect(
+    work: Work, action: models.Action, *, status: str, text: str, ran: bool, value: Any = MISSING
+) -> None:
+    """Close the call of an action whose row already carries `status`."""
+    call = (action.reply_position, action.call_index)
+    close(work, call, step=action.step or None, status=status, text=text, ran=ran, value=value)

@@ -1,0 +1,170 @@
+"""Folding what others left in the inbox into the log: each fact once, in inbox order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runs import lifecycle, models
+from runs.transitions import clock_time, words
+from runs.transitions.steps import closing, plans, settle
+from runs.transitions.steps._statement import Claim, Work, fenced
+
+Kind = models.Fact.Kind
+
+
+def fold_in(claim: Claim) -> int:
+    """Return the number of facts folded in. Refuses LostAuthority."""
+    with fenced(claim) as work:
+        facts = list(
+            models.Fact.objects.filter(run=work.run, number__gt=work.run.folded)
+            .select_related("by")
+            .order_by("number")
+        )
+        for fact in facts:
+            _fold(work, fact)
+            work.run.folded = fact.number
+        return len(facts)
+
+
+def _fold(work: Work, fact: models.Fact) -> None:
+    match fact.kind:
+        case Kind.DECISION:
+            _decision(work, fact)
+        case Kind.EXPIRED:
+            _expired(work, fact)
+        case Kind.WITHDRAWN:
+            _withdrawn(work, fact)
+        case Kind.EVIDENCE:
+            _evidence(work, fact)
+        case Kind.RETRY:
+            _retry(work, fact)
+        case _:
+            work.log.append(lifecycle.EntryKind.NOTE, {**fact.content, "code": fact.kind, "by": _who(fact)})
+
+
+def _who(fact: models.Fact) -> str:
+    return fact.by.get_username() if fact.by else "ckptsite"
+
+
+def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Action | None]:
+    review = models.Review.objects.get(pk=fact.content["review"], run=work.run)
+    if review.action is None:
+        return review, None
+    return review, work.action((review.action.reply_position, review.action.call_index))
+
+
+def _decision(work: Work, fact: models.Fact) -> None:
+    review, action = _subject(work, fact)
+    if action is None:
+        _note(work, fact)
+    elif review.kind == lifecycle.ReviewKind.IN_DOUBT:
+        _answer(work, fact, review, action)
+    elif action.status != lifecycle.Action.HELD or review.digest != action.approval_digest:
+        _note(work, fact)  # the question was overtaken; the answer is kept, but moves nothing
+    elif review.status == lifecycle.Review.APPROVED:
+        not_before = work.now
+        if review.closed_at is not None:
+            not_before = review.closed_at + clock_time.seconds(review.undo_seconds)
+        _move(work, fact, action, lifecycle.Action.APPROVED, not_before=not_before.isoformat())
+        work.move(action, lifecycle.Action.APPROVED, not_before=not_before)
+    elif review.status == lifecycle.Review.REJECTED:
+        _move(work, fact, action, lifecycle.Action.REJECTED)
+        work.move(action, lifecycle.Action.REJECTED)
+        text = words.rejected(_who(fact), fact.content["reason"])
+        closing.close_effect(work, action, status=action.status, text=text, ran=False)
+    else:
+        _note(work, fact)
+
+
+def _answer(work: Work, fact: models.Fact, review: models.Review, action: models.Action) -> None:
+    """Fold in the answer about an effect in doubt: a fact, and for 'did not happen' a wish."""
+    if action.status != lifecycle.Action.IN_DOUBT or review.status != lifecycle.Review.ANSWERED:
+        _note(work, fact)
+        return
+    who, answer, reason = _who(fact), fact.content["answer"], fact.content["reason"]
+    work.log.append(
+        lifecycle.EntryKind.DECISION,
+        {**fact.content, "by": who, "call": [action.reply_position, action.call_index]},
+    )
+    if answer == "happened":
+        receipt = {"summary": fact.content.get("receipt") or reason, "value": {"confirmed_by": who}}
+        settle.happened(
+            work, action, attempt=action.attempt, receipt=receipt, source="person", text=words.happened(who)
+        )
+    elif answer == "unknown":
+        settle.abandoned(work, action, who=who)
+    else:
+        again = lifecycle.Action.HELD if answer == "absent_do" and work.run.stop_at is None else None
+        settle.did_not_happen(work, action, attempt=0, reason=words.left(who), source="person", again=again)
+
+
+def _expired(work: Work, fact: models.Fact) -> None:
+    _, action = _subject(work, fact)
+    if action is None or action.status != lifecycle.Action.HELD:
+        _note(work, fact)
+        return
+    _move(work, fact, action, lifecycle.Action.EXPIRED)
+    work.move(action, lifecycle.Action.EXPIRED)
+    closing.close_effect(work, action, status=action.status, text=words.expired(), ran=False)
+
+
+def _withdrawn(work: Work, fact: models.Fact) -> None:
+    _, action = _subject(work, fact)
+    if action is None or action.status != lifecycle.Action.APPROVED:
+        _note(work, fact)
+        return
+    _move(work, fact, action, lifecycle.Action.HELD)
+    work.move(action, lifecycle.Action.HELD, not_before=None)
+
+
+def _evidence(work: Work, fact: models.Fact) -> None:
+    row = models.Evidence.objects.select_related("action").get(pk=fact.content["evidence"])
+    action = work.action((row.action.reply_position, row.action.call_index))
+    if action.status not in lifecycle.ACTION_UNSETTLED:
+        _note(work, fact)
+        return
+    if row.outcome == models.Evidence.Outcome.HAPPENED:
+        settle.happened(
+            work,
+            action,
+            attempt=row.attempt,
+            receipt=row.content,
+            source="evidence",
+            text=str(row.content["summary"]),
+        )
+    else:
+        settle.did_not_happen(
+            work,
+            action,
+            attempt=row.attempt,
+            reason=str(row.content["reason"]),
+            source="evidence",
+            again=None,
+        )
+
+
+def _retry(work: Work, fact: models.Fact) -> None:
+    """A person answered a failure with 'retry': the failed steps are pending again, as new calls."""
+    work.log.append(
+        lifecycle.EntryKind.NOTE, {**fact.content, "code": fact.kind, "by": _who(fact), "reopened": True}
+    )
+    failed = models.PlanStep.objects.filter(run=work.run, state=lifecycle.Step.FAILED).order_by("order")
+    for key in failed.values_list("key", flat=True):
+        plans.mark(work, key, lifecycle.Step.PENDING)
+
+
+def _note(work: Work, fact: models.Fact) -> None:
+    work.log.append(lifecycle.EntryKind.NOTE, {**fact.content, "code": fact.kind, "by": _who(fact)})
+
+
+def _move(work: Work, fact: models.Fact, action: models.Action, status: str, **more: Any) -> None:
+    work.log.append(
+        lifecycle.EntryKind.DECISION,
+        {
+            **fact.content,
+            **more,
+            "by": _who(fact),
+            "call": [action.reply_position, action.call_index],
+            "status": status,
+        },
+    )

@@ -1,0 +1,189 @@
+"""The gate, in the transaction that writes the intent: "I am about to do this"."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from runs import exact, lifecycle, models, rights
+from runs.state import CallId
+from runs.transitions import clock_time
+from runs.transitions.refusals import Changed
+from runs.transitions.steps import occurrences, settle
+from runs.transitions.steps._statement import Claim, Work, fenced
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the engine evaluated outside the transaction and wants to start."""
+
+    call: CallId
+    digest: str
+    contract: str
+    epoch: int
+    verdict: str
+    timeout: float
+    settle: float
+    key_window: float
+    precondition: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """The committed right to send once: under this key, as this attempt, before this deadline."""
+
+    action_id: int
+    attempt: int
+    key: str
+    deadline: datetime.datetime
+    horizon: datetime.datetime
+
+
+def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
+    """Return the intent, or None when the action did not start but moved: absorbed, blocked, or asked again.
+
+    Every send passes here, also the second one under the same key. Refuses LostAuthority, and Changed when anything
+    was left in the inbox, a stop, hold or switch stands, or the policy epoch has moved.
+    """
+    with fenced(claim, seen=seen) as work:
+        run = work.run
+        installation = models.Installation.objects.get(pk=1)
+        if run.stop_at is not None or run.hold_by_id is not None or installation.paused_all:
+            raise Changed(f"run {run.pk} was stopped or held")
+        if installation.gate_epoch != wish.epoch:
+            raise Changed("the gate epoch has moved")
+        review = _review(run, wish.call)
+        action = work.action(wish.call)
+        if action.status not in {lifecycle.Action.APPROVED, lifecycle.Action.INTENT}:
+            raise Changed(f"action {action.pk} is {action.status}")
+        resend = action.status == lifecycle.Action.INTENT
+        why = _why_not(work, action, review, wish)
+        if why is not None:
+            return _not_now(work, action, review, why, resend=resend)
+        if action.not_before is not None and action.not_before > work.now:
+            raise Changed(f"action {action.pk} may not start yet")
+        found = occurrences.find(work, action)
+        if found.standing is not None:
+            settle.absorb(work, action, found.standing, review)
+            return None
+        if found.blocking is not None:
+            action.blocked_by = found.blocking
+            action.save(update_fields=["blocked_by"])
+            run.reason = "blocked"
+            return None
+        return _start(work, action, review, wish, found)
+
+
+def _review(run: models.Run, call: CallId) -> models.Review | None:
+    """Return the locked review that released this call, newest first; none where policy allowed it."""
+    return (
+        models.Review.objects.select_for_update(of=("self",))
+        .filter(
+            run=run,
+            action__reply_position=call[0],
+            action__call_index=call[1],
+            kind=lifecycle.ReviewKind.ACTION,
+            status=lifecycle.Review.APPROVED,
+        )
+        .order_by("-id")
+        .first()
+    )
+
+
+def _why_not(work: Work, action: models.Action, review: models.Review | None, wish: Wish) -> str | None:
+    """Return why this must be asked (again), or None when the release holds."""
+    if action.digest != wish.digest or action.contract != wish.contract:
+        return "what would run is no longer what was proposed"
+    if wish.verdict == "deny":
+        return "policy now forbids it"
+    if review is None:
+        return (
+            None if wish.verdict == "allow" and action.verdict == "allow" else "policy now asks for a review"
+        )
+    if review.revision != action.revision or review.digest != action.approval_digest:
+        return "the approval was given for another revision"
+    if review.consumed_by_id not in {None, action.pk}:
+        return "the approval was already used"
+    if review.expires_at is not None and review.expires_at <= work.now:
+        return "the approval has expired"
+    if wish.precondition is not None and exact.canonical(wish.precondition) != exact.canonical(
+        action.precondition
+    ):
+        return "the world changed since it was approved"
+    held = [
+        decision
+        for decision in review.decisions.select_related("person").filter(
+            revision=review.revision, verdict="approve"
+        )
+        if rights.may_decide(decision.person.roles(), review.groups)
+    ]
+    if len(held) < review.quorum:
+        return "an approver no longer has the right to approve it"
+    return None
+
+
+def _not_now(
+    work: Work, action: models.Action, review: models.Review | None, why: str, *, resend: bool
+) -> None:
+    """Send the action back to be asked; after a first send only looking is allowed."""
+    if resend:
+        settle.doubt(work, action, why=f"it may not be sent again: {why}")
+        return
+    if review is not None:
+        review.status = lifecycle.Review.SUPERSEDED
+        review.closed_at = work.now
+        review.save(update_fields=["status", "closed_at"])
+        work.inbox_changed = True
+    action.error = why
+    work.log.append(
+        lifecycle.EntryKind.DECISION,
+        {"call": [action.reply_position, action.call_index], "verdict": "ask_again", "reason": why,
+         "status": lifecycle.Action.HELD},
+    )  # fmt: skip
+    work.move(action, lifecycle.Action.HELD, not_before=None)
+
+
+def _start(
+    work: Work, action: models.Action, review: models.Review | None, wish: Wish, found: occurrences.Found
+) -> Intent:
+    run, now = work.run, work.now
+    deadline = now + clock_time.seconds(wish.timeout)
+    horizon = deadline + clock_time.seconds(wish.settle)
+    attempt = action.attempt + 1
+    occurrence = occurrences.begin(work, action, found, attempt=attempt, deadline=deadline, horizon=horizon)
+    if review is not None:
+        review.consumed_by = action
+        review.save(update_fields=["consumed_by"])
+    # The lease must outlive the effect: nobody may take the run over while it can still be sent.
+    assert run.lease_until is not None
+    run.lease_until = max(run.lease_until, deadline + clock_time.seconds(settings.CKPTSITE["MARGIN"]))
+    content = {
+        "call": [action.reply_position, action.call_index],
+        "attempt": attempt,
+        "fence": run.fence,
+        "tool": action.tool,
+        "digest": action.digest,
+        "approval": action.approval_digest,
+        "review": review.pk if review else None,
+        "occurrence": [occurrence.identity_digest, occurrence.n],
+        "key": occurrence.key,
+        "deadline": deadline.isoformat(),
+        "horizon": horizon.isoformat(),
+        "status": lifecycle.Action.INTENT,
+    }
+    work.log.append(lifecycle.EntryKind.INTENT, content, boundary=lifecycle.Boundary.BEFORE_IRREVERSIBLE)
+    work.move(
+        action,
+        lifecycle.Action.INTENT,
+        attempt=attempt,
+        occurrence=occurrence,
+        blocked_by=None,
+        not_before=None,
+        error="",
+    )
+    return Intent(
+        action_id=action.pk, attempt=attempt, key=occurrence.key, deadline=deadline, horizon=horizon
+    )

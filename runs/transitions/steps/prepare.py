@@ -1,0 +1,125 @@
+"""Opening the reviews of held actions, after their previews were asked for outside any transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from runs import exact, lifecycle, models
+from runs.state import CallId
+from runs.transitions import clock_time, words
+from runs.transitions.steps import closing
+from runs.transitions.steps._statement import Claim, Work, fenced
+from runs.transitions.steps.reply import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """One action as it will be put before a person: what will happen, the world as it is, and the terms in force."""
+
+    call: CallId
+    title: str
+    verdict: Verdict
+    policy_version: int | None
+    preview: Mapping[str, Any] | None
+    precondition: Mapping[str, Any] | None
+    retype: Mapping[str, str] | None = None
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def prepare(claim: Claim, prepared: list[Prepared]) -> None:
+    """Open one review for each action that is still proposed, or held without a review. Refuses LostAuthority."""
+    with fenced(claim) as work:
+        for item in prepared:
+            action = work.action(item.call)
+            if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:
+                continue
+            if item.verdict.verdict == "deny":
+                _deny(work, action, item)
+                continue
+            _open(work, action, item)
+            work.inbox_changed = True
+
+
+def _deny(work: Work, action: models.Action, item: Prepared) -> None:
+    """Policy became stricter since the proposal: the call is closed with the rule's name."""
+    action.rule = item.verdict.rule
+    if action.status == lifecycle.Action.HELD:
+        work.move(action, lifecycle.Action.SUPERSEDED)
+    else:
+        work.move(action, lifecycle.Action.DENIED)
+    closing.close_effect(work, action, status=action.status, text=words.denied(item.verdict.rule), ran=False)
+
+
+def _open(work: Work, action: models.Action, item: Prepared) -> None:
+    terms = item.verdict.terms
+    action.preview = dict(item.preview) if item.preview is not None else None
+    action.precondition = dict(item.precondition) if item.precondition is not None else None
+    action.verdict, action.rule, action.terms = "review", item.verdict.rule, dict(terms)
+    action.policy_version_id = item.policy_version
+    action.tier = max(action.tier, item.verdict.tier)
+    action.approval_digest = approval_digest(action)
+    expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
+    due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
+    review = models.Review.objects.create(
+        run=work.run,
+        action=action,
+        kind=lifecycle.ReviewKind.ACTION,
+        status=lifecycle.Review.OPEN,
+        revision=action.revision,
+        digest=action.approval_digest,
+        title=item.title[:300],
+        content={
+            "retype": item.retype,
+            "why": item.why,
+            "notes": list(item.notes),
+            "rule": item.verdict.rule,
+        },
+        tier=action.tier,
+        quorum=terms.get("quorum", 1),
+        groups=list(terms.get("groups", ["reviewer"])),
+        separation=bool(terms.get("separation", False)),
+        reason_required=bool(terms.get("reason_required", False)),
+        undo_seconds=undo_seconds(action.tier, terms),
+        due_at=work.now + clock_time.seconds(due),
+        expires_at=work.now + clock_time.seconds(expires),
+    )
+    content = {
+        "call": [action.reply_position, action.call_index],
+        "verdict": "review",
+        "rule": item.verdict.rule,
+        "policy": item.policy_version,
+        "review": review.pk,
+        "revision": action.revision,
+        "approval": action.approval_digest,
+        "preview": exact.digest_of(action.preview),
+        "precondition": exact.digest_of(action.precondition),
+        "status": lifecycle.Action.HELD,
+    }
+    work.log.append(lifecycle.EntryKind.VERDICT, content)
+    work.move(action, lifecycle.Action.HELD)
+
+
+def approval_digest(action: models.Action) -> str:
+    """Return what an approval names: action, revision, tool, contract, arguments, preview and precondition."""
+    return exact.link(
+        action.pk,
+        action.revision,
+        action.tool,
+        action.contract,
+        action.digest,
+        exact.digest_of(action.preview),
+        exact.digest_of(action.precondition),
+    )
+
+
+def undo_seconds(tier: int, terms: Mapping[str, Any]) -> float:
+    """Return how long an approved action waits before it starts, so that the approval can be taken back."""
+    given = terms.get("undo_seconds")
+    if given is not None:
+        return float(given)
+    return float(settings.CKPTSITE.get(f"UNDO_WINDOW_{tier}", 0.0))

@@ -1,0 +1,162 @@
+"""Storing a paid reply: the entry, its cost, plan changes, proposed actions and verdicts, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs import exact, lifecycle, models
+from runs.transitions import words
+from runs.transitions.steps import closing, plans
+from runs.transitions.steps._statement import Claim, Work, fenced
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What policy says of one call, as plain data. `terms` is the whole verdict for the review and the gate."""
+
+    verdict: str
+    rule: str
+    tier: int
+    terms: Mapping[str, Any]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposed:
+    """One call of a reply, checked: arguments settled, identity taken, verdict asked."""
+
+    tool: str
+    arguments: Any
+    step: str | None
+    label: str
+    effect: str
+    tier: int = 0
+    digest: str = exact.EMPTY
+    contract: str = ""
+    protection: str = ""
+    declaration: str = ""
+    identity: Any = None
+    refusal: str = ""
+    verdict: Verdict | None = None
+    duplicate_of: tuple[int, int] | None = None
+    plan: plans.Change | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A reply as it is stored."""
+
+    text: str
+    calls: tuple[Proposed, ...]
+    tokens_in: int
+    tokens_out: int
+    cost_micro: int | None
+    policy_version: int | None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reply(claim: Claim, record: Record) -> None:
+    """Store the reply. Needs the fence only: a paid reply is always kept. Refuses LostAuthority."""
+    with fenced(claim) as work:
+        run = work.run
+        run.steps += 1
+        run.tokens_in += record.tokens_in
+        run.tokens_out += record.tokens_out
+        run.cost_micro += record.cost_micro or 0
+        run.cost_known = run.cost_known and record.cost_micro is not None
+        usage = {
+            "tokens_in": record.tokens_in,
+            "tokens_out": record.tokens_out,
+            "cost_micro": record.cost_micro,
+        }
+        line = work.log.append(
+            lifecycle.EntryKind.REPLY,
+            {"text": record.text, "calls": [_call(call) for call in record.calls], "usage": usage},
+        )
+        run.reply_position = line.position
+        for index, call in enumerate(record.calls):
+            if call.step:
+                models.PlanStep.objects.filter(run=run, key=call.step).update(
+                    state=lifecycle.Step.ACTIVE, reply_position=line.position, call_index=index
+                )
+        for index, call in enumerate(record.calls):
+            _propose(work, (line.position, index), call, record)
+        work.progressed()
+
+
+def _call(call: Proposed) -> dict[str, Any]:
+    return {
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "step": call.step,
+        "label": call.label,
+        "effect": call.effect,
+        "tier": call.tier,
+        "digest": call.digest,
+    }
+
+
+def _propose(work: Work, call_id: tuple[int, int], call: Proposed, record: Record) -> None:
+    if call.refusal:
+        closing.close(
+            work,
+            call_id,
+            step=call.step,
+            status=lifecycle.Action.FAILED,
+            text=call.refusal,
+            ran=False,
+            boundary=None,
+        )
+        return
+    if call.plan is not None:
+        plans.apply(work, call_id, call.plan)
+        return
+    if call.effect in {"read", "control"}:
+        return
+    assert call.verdict is not None
+    action = _action(work, call_id, call, record)
+    if call.verdict.verdict == "review":
+        return  # prepared and held in a commit of its own, since previews ask the world
+    status = lifecycle.Action.APPROVED if call.verdict.verdict == "allow" else lifecycle.Action.DENIED
+    work.move(action, status)
+    work.log.append(
+        lifecycle.EntryKind.VERDICT,
+        {"call": list(call_id), "verdict": call.verdict.verdict, "rule": call.verdict.rule, "status": status,
+         "policy": record.policy_version},
+    )  # fmt: skip
+    if status == lifecycle.Action.DENIED:
+        closing.close_effect(work, action, status=status, text=words.denied(call.verdict.rule), ran=False)
+
+
+def _action(work: Work, call_id: tuple[int, int], call: Proposed, record: Record) -> models.Action:
+    assert call.verdict is not None
+    duplicate = None
+    if call.duplicate_of is not None:
+        duplicate = models.Action.objects.filter(
+            run=work.run, reply_position=call.duplicate_of[0], call_index=call.duplicate_of[1]
+        ).first()
+    action = models.Action.objects.create(
+        run=work.run,
+        reply_position=call_id[0],
+        call_index=call_id[1],
+        step=call.step or "",
+        tool=call.tool,
+        contract=call.contract,
+        effect=call.effect,
+        tier=call.tier,
+        protection=call.protection,
+        status=lifecycle.Action.PROPOSED,
+        digest=call.digest,
+        identity=call.identity,
+        identity_digest=exact.digest_of(call.identity),
+        declaration=call.declaration,
+        verdict=call.verdict.verdict,
+        rule=call.verdict.rule,
+        terms=dict(call.verdict.terms),
+        policy_version_id=record.policy_version,
+        duplicate_of=duplicate,
+    )
+    models.Revision.objects.create(action=action, number=1, arguments=call.arguments, digest=call.digest)
+    return action

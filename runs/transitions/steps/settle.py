@@ -1,0 +1,167 @@
+"""Outcomes of effects: receipts, absorption, doubt. Each moves action, occurrence and log together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from runs import exact, lifecycle, models
+from runs.transitions import clock_time, words
+from runs.transitions.steps import closing, occurrences
+from runs.transitions.steps._statement import Work
+
+
+def happened(
+    work: Work, action: models.Action, *, attempt: int, receipt: dict[str, Any], source: str, text: str
+) -> None:
+    """The effect stands: close the call with its receipt; an open question about it is settled."""
+    _receipt(work, action, attempt=attempt, outcome="happened", source=source, status=lifecycle.Action.SUCCEEDED,
+             receipt=receipt)  # fmt: skip
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
+    work.move(action, lifecycle.Action.SUCCEEDED, receipt=receipt, error="")
+    _close_question(work, action)
+    closing.close_effect(
+        work, action, status=lifecycle.Action.SUCCEEDED, text=text, ran=True, value=receipt.get("value")
+    )
+
+
+def did_not_happen(
+    work: Work, action: models.Action, *, attempt: int, reason: str, source: str, again: str | None
+) -> None:
+    """One attempt (0: every open one) provably had no effect.
+
+    `again` is what follows once every attempt is settled so: approved (send again under the same key), held (ask
+    again), or None (the call fails). While another attempt is unknown nothing follows: one proof says nothing about
+    the others.
+    """
+    others = [
+        number
+        for number in range(1, action.attempt + 1)
+        if attempt not in {0, number} and not _disproved(work, action, number)
+    ]
+    if others:
+        _receipt(
+            work, action, attempt=attempt, outcome="did_not_happen", source=source, status=None, reason=reason
+        )
+        action.error = reason
+        action.save(update_fields=["error"])
+        return
+    status = again or lifecycle.Action.FAILED
+    _receipt(
+        work, action, attempt=attempt, outcome="did_not_happen", source=source, status=status, reason=reason
+    )
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.VOID)
+    work.move(action, status, error=reason)
+    _close_question(work, action)
+    if status == lifecycle.Action.FAILED:
+        closing.close_effect(work, action, status=status, text=f"Not done: {reason}", ran=True)
+
+
+def unknown(work: Work, action: models.Action, *, attempt: int, reason: str) -> None:
+    """The attempt ended without an answer; what follows is the ladder's business."""
+    _receipt(work, action, attempt=attempt, outcome="unknown", source="run", status=None, reason=reason)
+    action.error = reason
+    action.save(update_fields=["error"])
+
+
+def doubt(work: Work, action: models.Action, *, why: str) -> None:
+    """Nothing is left to find out by machine: ask a person. The occurrence is unknown and blocks its identity."""
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.UNKNOWN)
+    digest = exact.link(action.pk, action.attempt, action.evidence_number, "in_doubt")
+    review = models.Review.objects.create(
+        run=work.run,
+        action=action,
+        kind=lifecycle.ReviewKind.IN_DOUBT,
+        status=lifecycle.Review.OPEN,
+        revision=action.revision,
+        digest=digest,
+        evidence_number=action.evidence_number,
+        title=f"Did this happen? {action.tool}",
+        content={"why": why, "attempts": action.attempt, "error": action.error},
+        tier=action.tier,
+        groups=list(action.terms.get("groups") or ["reviewer"]),
+        due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
+    )
+    content = {
+        "call": [action.reply_position, action.call_index],
+        "verdict": "in_doubt",
+        "review": review.pk,
+        "reason": why,
+        "status": lifecycle.Action.IN_DOUBT,
+    }
+    work.log.append(lifecycle.EntryKind.VERDICT, content)
+    work.move(action, lifecycle.Action.IN_DOUBT)
+    work.inbox_changed = True
+
+
+def abandoned(work: Work, action: models.Action, *, who: str) -> None:
+    """A person said that it can't be known: the call is closed, the occurrence stays unknown."""
+    _receipt(work, action, attempt=0, outcome="unknown", source="person", status=lifecycle.Action.ABANDONED)
+    work.move(action, lifecycle.Action.ABANDONED)
+    closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
+
+
+def absorb(
+    work: Work, action: models.Action, standing: models.Occurrence, review: models.Review | None
+) -> None:
+    """The effect stands off this path: the old receipt is this call's result, and an unused approval is void."""
+    if review is not None:
+        review.status, review.closed_at = lifecycle.Review.SUPERSEDED, work.now
+        review.save(update_fields=["status", "closed_at"])
+        work.inbox_changed = True
+    receipt = standing.receipt or {}
+    work.move(action, lifecycle.Action.ABSORBED, occurrence=standing, receipt=receipt)
+    closing.close_effect(
+        work, action, status=action.status, text=words.absorbed(), ran=False, value=receipt.get("value")
+    )
+
+
+def _receipt(
+    work: Work,
+    action: models.Action,
+    *,
+    attempt: int,
+    outcome: str,
+    source: str,
+    status: str | None,
+    reason: str = "",
+    receipt: dict[str, Any] | None = None,
+) -> None:
+    content: dict[str, Any] = {
+        "call": [action.reply_position, action.call_index],
+        "attempt": attempt,
+        "outcome": outcome,
+        "source": source,
+    }
+    if reason:
+        content["reason"] = reason
+    if receipt is not None:
+        content["receipt"] = receipt
+    if status is not None:
+        content["status"] = status
+    if status == lifecycle.Action.HELD:
+        content["review"] = None
+    work.log.append(lifecycle.EntryKind.RECEIPT, content)
+
+
+def _disproved(work: Work, action: models.Action, attempt: int) -> bool:
+    """Return whether the log says that this attempt did not happen."""
+    call = [action.reply_position, action.call_index]
+    lines = models.Entry.objects.filter(
+        run=work.run, kind=lifecycle.EntryKind.RECEIPT, position__gt=action.reply_position
+    )
+    return any(
+        line.content["call"] == call
+        and line.content.get("outcome") == "did_not_happen"
+        and line.content["attempt"] in {0, attempt}
+        for line in lines
+    )
+
+
+def _close_question(work: Work, action: models.Action) -> None:
+    """Close an open question about an outcome that is now known."""
+    closed = models.Review.objects.filter(
+        run=work.run, action=action, kind=lifecycle.ReviewKind.IN_DOUBT, status=lifecycle.Review.OPEN
+    ).update(status=lifecycle.Review.SETTLED, closed_at=work.now)
+    work.inbox_changed = work.inbox_changed or bool(closed)

@@ -1,0 +1,52 @@
+"""What the transcript says when a call is closed without being done as proposed."""
+
+from __future__ import annotations
+
+
+def rejected(who: str, reason: str) -> str:
+    """A person refused it."""
+    return f"Not done: {who} rejected it. Reason: {reason}" if reason else f"Not done: {who} rejected it."
+
+
+def expired() -> str:
+    """Nobody answered in time."""
+    return "Not done: nobody decided before the question expired. It may be asked again."
+
+
+def stopped(who: str, reason: str) -> str:
+    """The run was stopped."""
+    return (
+        f"Not done: the run was stopped by {who}. Reason: {reason}"
+        if reason
+        else f"Not done: the run was stopped by {who}."
+    )
+
+
+def ended(cause: str) -> str:
+    """The run failed while this call was open."""
+    return f"Not done: the run stopped first ({cause})"
+
+
+def denied(rule: str) -> str:
+    """Policy forbids it."""
+    return f"Not done: the policy rule {rule!r} forbids it."
+
+
+def absorbed() -> str:
+    """It stands already."""
+    return "Already done earlier in this lineage; this is the receipt of that effect. It was not done again."
+
+
+def happened(who: str) -> str:
+    """A person said that it happened."""
+    return f"Done: {who} confirmed that it happened."
+
+
+def left(who: str) -> str:
+    """A person said that it didn't happen and shall be left."""
+    return f"Not done: {who} found that it did not happen and left it so."
+
+
+def unknowable(who: str) -> str:
+    """A person said that it can't be known."""
+    return f"Unknown: {who} said that it can't be known whether this happened. Don't do it again."
