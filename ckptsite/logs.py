@@ -41,6 +41,7 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
         _logger: Any, _method: str, event: structlog.typing.EventDict
     ) -> structlog.typing.EventDict:
         event["role"] = role
+        event.pop("color_message", None)  # uvicorn says everything twice, once for terminals
         return event
 
     renderers: list[structlog.typing.Processor] = (

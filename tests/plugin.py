@@ -1,4 +1,4 @@
-"""Loaded by pytest before Django (see addopts): starts the servers and leads each process of the session there."""
+"""Loaded by pytest before Django (see addopts): starts the servers and leads each process there."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""One real PostgreSQL and one real Valkey for a test session, found by its workers through the environment."""
+"""A real PostgreSQL and a real Valkey for a test session, found by its workers through the environment."""
 
 import contextlib
 import os
