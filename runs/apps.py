@@ -1,6 +1,7 @@
 """The one Django app of ckptsite."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class RunsConfig(AppConfig):
@@ -10,10 +11,8 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from django.db.models.signals import post_migrate
-
-        from runs import seed
-        from runs.tools import registry
+        from runs import seed  # noqa: PLC0415 needs the models, which are ready only now
+        from runs.tools import registry  # noqa: PLC0415 the same
 
         # Seed rows come after every migrate and after every flush; a data migration's rows would not survive a flush.
         post_migrate.connect(seed.after_migrate, sender=self, dispatch_uid="runs.seed")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -120,7 +121,7 @@ def _constant(name: str) -> Any:
 
 def _float(text: str) -> float:
     number = float(text)
-    if number in (float("inf"), float("-inf")):
+    if not math.isfinite(number):
         raise NotExact(f"The number {text[:40]} is too large to be kept exactly.")
     return number
 
@@ -137,7 +138,7 @@ def _check(value: Any, depth: int) -> None:
         for item in value:
             _check(item, depth + 1)
     elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise NotExact(f"{value} is not a JSON number.")
     elif not (value is None or isinstance(value, str | bool | int)):
         raise NotExact(f"A {type(value).__name__} can't be stored as JSON.")

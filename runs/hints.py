@@ -10,15 +10,12 @@ import json
 import threading
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+import redis
 import structlog
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-
-if TYPE_CHECKING:
-    import redis
 
 CHANNEL = "ckptsite:hints"
 INBOX = "inbox"
@@ -68,8 +65,6 @@ def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
 
 @lru_cache(maxsize=1)
 def _client() -> redis.Redis:
-    import redis
-
     return redis.Redis.from_url(
         settings.REDIS_CLIENT,
         socket_timeout=settings.REDIS_TIMEOUT,

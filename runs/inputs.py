@@ -105,7 +105,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def starter(username: str) -> models.User:
-    """Return who starts a run from the shell: the named person, else the first who may. Refuse BadInput if nobody can."""
+    """Return who starts a run from the shell: the named person, else the first who may; BadInput if nobody can."""
     if username:
         named = models.User.objects.filter(username=username).first()
         if named is None:

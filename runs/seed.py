@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from django.apps import apps
 from django.contrib.auth.models import Group
-from django.db import transaction
+from django.db import connection, transaction
 
 from runs import exact, models, rights
 from runs.policies import parsing, rules
@@ -49,7 +49,7 @@ def declared_agents() -> list[declared.Agent]:
 
 
 def register(agent: declared.Agent) -> models.AgentVersion:
-    """Return the agent's version with these very contents, a new one if they changed. Refuses (ValueError) a bad one."""
+    """Return the agent's version with these contents, a new one if they changed; a bad one is refused (ValueError)."""
     providers.get(agent.provider).check(agent.definition, agent.tools)
     for tool in agent.tools:
         tools.get(tool)
@@ -90,6 +90,4 @@ def _first_policy() -> models.PolicyVersion:
 
 
 def _tables() -> list[str]:
-    from django.db import connection
-
     return connection.introspection.table_names()

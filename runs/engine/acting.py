@@ -68,7 +68,7 @@ def _read_one(
 
 
 def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> None:
-    """Pass the gate and carry out one effect: intent, effect, receipt. Refuses Changed, LostAuthority, ContractChanged."""
+    """Pass the gate and carry out one effect. Refuses Changed, LostAuthority and ContractChanged."""
     action = front.actions[move.call.id]
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)

@@ -44,7 +44,7 @@ def tool_of(action: models.Action) -> Tool:
 
 
 def arguments_of(action: models.Action, tool: Tool) -> Any:
-    """Return the stored arguments of the current revision, parsed; refuse ContractChanged if they'd read differently."""
+    """Return the current revision's arguments, parsed; refuse ContractChanged if they'd read differently now."""
     revision = models.Revision.objects.get(action=action, number=action.revision)
     text = exact.canonical(revision.arguments, limit=None)
     if exact.digest(text) != action.digest or tool.settled(revision.arguments) != text:

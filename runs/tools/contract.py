@@ -159,7 +159,7 @@ class Tool:
         raise TypeError(f"{type(self).__name__} can't look up")
 
     def identity_of(self, args: Any) -> Any:
-        """Return what makes it the same logical effect; the declared fields, or all arguments where none is declared."""
+        """Return what makes it the same logical effect: the declared fields, or all arguments if none is declared."""
         value = args.model_dump(mode="json")
         return value if self.identity is None else {name: value[name] for name in self.identity}
 
@@ -221,7 +221,7 @@ class Tool:
 
     @classmethod
     def settled(cls, value: Any) -> str:
-        """Return the canonical text of the validated arguments, defaults filled in; refuse (BadArguments) what doesn't fit.
+        """Return the canonical text of the validated arguments, defaults filled in; BadArguments if they don't fit.
 
         Settling its own result again must give the same text; what doesn't is refused, because it would change
         between approval and execution.

@@ -164,9 +164,9 @@ def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: date
     wanted = (review.content or {}).get("retype")
     if answer.verdict == APPROVE and wanted and answer.retype.strip() != str(wanted["value"]).strip():
         raise Invalid(f"Retype the {wanted['field']} exactly as it is shown: what you typed differs.")
-    if answer.verdict == APPROVE and review.expires_at is not None:
-        if now + clock_time.seconds(review.undo_seconds) >= review.expires_at:
-            raise Stale("This expires before it could start; extend it first.")
+    start = now + clock_time.seconds(review.undo_seconds)
+    if answer.verdict == APPROVE and review.expires_at is not None and start >= review.expires_at:
+        raise Stale("This expires before it could start; extend it first.")
     if answer.verdict == HAPPENED and not answer.receipt.strip():
         raise Invalid("Say how you know that it happened: a reference, a message id, what you saw.")
     if answer.verdict in {ABSENT_DO, ABSENT_LEAVE}:

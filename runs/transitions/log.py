@@ -16,7 +16,7 @@ class Log:
         self._lines: list[models.Entry] = []
 
     def append(self, kind: str, content: Mapping[str, Any], *, boundary: str | None = None) -> models.Entry:
-        """Return the next line; with a `boundary` it is also the next checkpoint, with the run's counters as they are."""
+        """Return the next line; with a `boundary` it is the next checkpoint too, with the counters as they are."""
         run = self.run
         run.position += 1
         line = models.Entry(run=run, position=run.position, kind=kind, content=dict(content))

@@ -24,7 +24,7 @@ def keep_blob(content: bytes) -> str:
     return sha256
 
 
-def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Actor, token: str) -> models.Run:  # noqa: A002 "input" is the word everywhere
+def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Actor, token: str) -> models.Run:
     """Return the new run, queued and due at once; the same token again returns the run it made.
 
     Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title or input that isn't

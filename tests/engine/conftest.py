@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,10 @@ _tokens = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def fresh_world(tmp_path: Path) -> Iterator[None]:
+def fresh_world(tmp_path: Path) -> None:
     """Each test has a world of its own."""
     world.World.reset(tmp_path / "world.jsonl")
     world.Look.failures, world.Look.runs, world.Costly.balance = [], [], 0
-    yield
 
 
 @pytest.fixture

@@ -19,5 +19,6 @@ class Command(BaseCommand):
         except verifier.Broken as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"Verified: {found.events} audit events (head {found.head[:16]}), {found.runs} runs, {found.entries} log entries."
+            f"Verified: {found.events} audit events (head {found.head[:16]}), "
+            f"{found.runs} runs, {found.entries} log entries."
         )

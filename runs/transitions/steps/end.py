@@ -29,7 +29,7 @@ def finish(claim: Claim, call: CallId, *, summary: str, result: Any, seen: int) 
 
 
 def cancel(claim: Claim, *, open_calls: tuple[tuple[CallId, str | None, bool], ...], seen: int) -> None:
-    """End the run as cancelled: every open call is closed in words, open reviews and unused approvals are superseded."""
+    """End the run as cancelled: open calls are closed in words, open reviews and unused approvals superseded."""
     with fenced(claim, seen=seen) as work:
         _refuse_unsettled(work)
         who = work.run.stop_by.get_username() if work.run.stop_by else "ckptsite"

@@ -49,7 +49,7 @@ def find(work: Work, action: models.Action) -> Found:
 
 def _on_path(run: models.Run, occurrence: models.Occurrence) -> bool:
     """Return whether an action of this run, or of an ancestor before its cut, owns or absorbed the occurrence."""
-    cuts = {run.pk: None, **{ancestor: last for ancestor, last in run.path}}
+    cuts: dict[int, int | None] = {run.pk: None, **dict(run.path)}
     for used in models.Action.objects.filter(occurrence=occurrence, run_id__in=cuts).only(
         "run_id", "reply_position"
     ):
