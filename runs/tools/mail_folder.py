@@ -1,0 +1,87 @@
+"""Letters as files: one per key, whole or not there at all, never written over."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from runs.tools import contract
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
+
+
+def file_stem(key: str) -> str:
+    """Return the file name of a key without its ending; a key that is no plain word is hashed."""
+    return key if _PLAIN.match(key) else hashlib.sha256(key.encode()).hexdigest()
+
+
+def find(folder: Path, key: str) -> str | None:
+    """Return the name of the letter under `key`, or None."""
+    name = f"{file_stem(key)}.eml"
+    return name if (Path(folder) / name).is_file() else None
+
+
+def keep(folder: Path, key: str, content: bytes) -> str:
+    """Return the name under which the letter stands; a letter that stands there already is left as it is.
+
+    The bytes are on disk before the name exists, so a crash leaves the whole letter or none. Refuses
+    (DidNotHappen) what fails before the name exists; anything after that is unknown and raised as it is.
+    """
+    if not key:
+        raise contract.DidNotHappen("A letter without a key can't be kept apart from others.")
+    folder = Path(folder)
+    final = folder / f"{file_stem(key)}.eml"
+    try:
+        draft = _draft(folder, final.stem, content)
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
+        reason = f"The letter could not be written: {error.strerror or error}."
+        raise contract.DidNotHappen(reason, retryable=full) from error
+    try:
+        _name(draft, final)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    _settle(folder)
+    return final.name
+
+
+def _draft(folder: Path, stem: str, content: bytes) -> Path:
+    """Return a file with the bytes, safely on disk, after removing what a crash left of this letter."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for left in folder.glob(f".{stem}.*.draft"):
+        left.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{stem}.", suffix=".draft", dir=folder)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return Path(name)
+
+
+def _name(draft: Path, final: Path) -> None:
+    """Give the draft its name, unless the name is taken: then the letter stands there already."""
+    try:
+        os.link(draft, final)
+    except FileExistsError:
+        return
+    except OSError as error:
+        if final.exists():
+            raise  # a network folder may have done it and lost the answer: unknown
+        raise contract.DidNotHappen(
+            f"The letter could not be put in place: {error.strerror or error}."
+        ) from error
+
+
+def _settle(folder: Path) -> None:
+    """Write the folder's entry to disk, where the system can do that."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
