@@ -1,0 +1,93 @@
+"""What `up --demo` starts with: six accounts and three runs. Doing it twice changes nothing."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.contrib.auth.models import Group
+
+from runs import models, rights
+from runs.transitions import starts
+from runs.transitions.actor import Actor
+
+FOLDER = Path(__file__).parent / "csv"
+
+ACCOUNTS = (
+    ("reviewer", rights.REVIEWER, "Rhea", "Lindqvist"),
+    ("reviewer2", rights.REVIEWER, "Tomas", "Okafor"),
+    ("operator", rights.OPERATOR, "Olga", "Brandt"),
+    ("auditor", rights.AUDITOR, "Amir", "Castellano"),
+    ("admin", rights.ADMIN, "Ada", "Novak"),
+    ("viewer", rights.VIEWER, "Vera", "Jansen"),
+)
+"""User name, role, first and last name."""
+
+RUNS = (
+    ("north.csv", "Open invoices, north", "2026-11-27"),
+    ("south.csv", "Open invoices, south", "2026-11-27"),
+    ("west.csv", "Open invoices, west", "2026-11-27"),
+)
+"""File, title, and the day from which overdue days are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What was there to do. `password` is None where no account's password was set."""
+
+    accounts: tuple[str, ...]
+    password: str | None
+    runs: tuple[models.Run, ...]
+
+
+def everything(password: str = "") -> Made:
+    """Return the demo's accounts and runs, making what is missing.
+
+    Accounts that exist keep their password, unless one is given. New ones get it, or else a random one.
+    """
+    chosen = password or secrets.token_urlsafe(9)
+    named = [
+        name
+        for name, role, first, last in ACCOUNTS
+        if _account(name, role, first, last, chosen, bool(password))
+    ]
+    return Made(
+        accounts=tuple(named),
+        password=chosen if named else None,
+        runs=tuple(_run(file, title, as_of) for file, title, as_of in RUNS),
+    )
+
+
+def _account(name: str, role: str, first: str, last: str, password: str, anew: bool) -> bool:
+    """Return whether the account's password was set."""
+    user, made = models.User.objects.get_or_create(
+        username=name,
+        defaults={
+            "first_name": first,
+            "last_name": last,
+            "email": f"{name}@example.com",
+            "is_staff": role == rights.ADMIN,
+            "is_superuser": role == rights.ADMIN,
+        },
+    )
+    if made:
+        group, _ = Group.objects.get_or_create(name=role)
+        user.groups.add(group)
+    if made or (anew and not user.check_password(password)):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        return True
+    return False
+
+
+def _run(file: str, title: str, as_of: str) -> models.Run:
+    sha256 = starts.keep_blob((FOLDER / file).read_bytes())
+    operator = models.User.objects.get(username="operator")
+    return starts.start_run(
+        "receivables",
+        input={"file": {"path": file, "sha256": sha256}, "as_of": as_of},
+        title=title,
+        by=Actor(user=operator, channel="shell"),
+        token=f"demo:{file}",
+    )
