@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "template_partials",
+    "ckptsite.apps.SiteConfig",
     "runs",
     "runs.demo",
 ]

@@ -73,7 +73,7 @@ def test_a_taken_port_is_refused(site: upping.Site, tmp_path: Path) -> None:
 def test_a_wrong_address_is_refused_in_one_line(
     tmp_path: Path, environment: dict[str, str], sentence: str
 ) -> None:
-    site = upping.Site(tmp_path / "data", **environment)
+    site = upping.Site(tmp_path / "data", environment=environment)
     assert site.process.wait(30) == 1
     errors = [line for line in site.said.splitlines() if line.startswith("Error: ")]
     assert len(errors) == 1

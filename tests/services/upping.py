@@ -23,7 +23,13 @@ ORDINARY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
 class Site:
     """One `up` on one data folder."""
 
-    def __init__(self, data: Path, *arguments: str, prefix: tuple[str, ...] = (), **environment: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *arguments: str,
+        prefix: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self.data = data
         handle, name = tempfile.mkstemp(prefix="ckptsite-up-", suffix=".out")
         self._out = Path(name)
@@ -36,7 +42,7 @@ class Site:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, str(product.BASE_DIR / "manage.py"), "up", "--no-browser",
                  "--data", str(data), *(arguments or ("--port", "0"))],
-                stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**kept, **environment},
+                stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**kept, **(environment or {})},
             )  # fmt: skip
 
     @property
