@@ -22,8 +22,8 @@ app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,
     task_publish_retry=False,
-    # Above the longest slice (180 s): a limit that fires inside an effect makes its outcome unknown.
-    task_time_limit=settings.CKPTSITE["SLICE"]
+    # Above the longest work on one message: a limit that fires inside an effect makes its outcome unknown.
+    task_time_limit=2 * settings.CKPTSITE["SLICE"]
     + settings.CKPTSITE["MODEL_TIMEOUT"]
     + settings.CKPTSITE["EFFECT_TIMEOUT"]
     + 2 * settings.CKPTSITE["MARGIN"],
