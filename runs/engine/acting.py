@@ -52,7 +52,7 @@ def _read_one(
         steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
         return
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
-        log.warning("read_failed", run=front.run.pk, tool=call.tool, error=f"{type(error).__name__}: {error}")
+        log.warning("read_failed", tool=call.tool, error=f"{type(error).__name__}: {error}")
         final = call.failures + 1 >= READ_TRIES
         again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)
         steps.read_failed(
@@ -96,7 +96,7 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     )
     if intent is None:
         return
-    log.info("intent", run=front.run.pk, action=intent.action_id, tool=action.tool, attempt=intent.attempt)
+    log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
     _send(claim, front, move.call.id, tool, args, intent, timeout, beat)
 
 
@@ -127,7 +127,7 @@ def _send(
         log.warning(
             "outcome_unknown",
             run=front.run.pk,
-            action=intent.action_id,
+            action_id=intent.action_id,
             error=f"{type(error).__name__}: {error}",
         )
         steps.unknown(claim, call, attempt=intent.attempt, reason=f"{type(error).__name__}: {error}")
@@ -179,7 +179,7 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
         )
     except Exception as error:  # a look-up that fails says nothing
         log.warning(
-            "lookup_failed", run=front.run.pk, action=action.pk, error=f"{type(error).__name__}: {error}"
+            "lookup_failed", run=front.run.pk, action_id=action.pk, error=f"{type(error).__name__}: {error}"
         )
         if move.absence_counts:
             why = f"Looking it up failed: {type(error).__name__}: {error}"

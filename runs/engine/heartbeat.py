@@ -46,7 +46,7 @@ class Heartbeat:
             while not self._ended.wait(pause):
                 if time.monotonic() > self._until:
                     # The move hangs where nothing can interrupt it. Its effect must not outlive its horizon.
-                    log.error("move_overran", run=self.claim.run_id, fence=self.claim.fence)
+                    log.error("move_overran", run_id=self.claim.run_id, fence=self.claim.fence)
                     end_process()
                     return
                 if not steps.renew(self.claim):
@@ -54,7 +54,7 @@ class Heartbeat:
                     return
         except Exception as error:  # an unreachable database is lost authority, whatever it says
             self.lost = True
-            log.warning("heartbeat_lost", run=self.claim.run_id, error=f"{type(error).__name__}: {error}")
+            log.warning("heartbeat_lost", run_id=self.claim.run_id, error=f"{type(error).__name__}: {error}")
         finally:
             connection.close()
 

@@ -59,7 +59,7 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
             policy_version=policy.version,
         ),
     )
-    log.info("reply_stored", run=front.run.pk, calls=len(checked))
+    log.info("reply_stored", calls=len(checked))
 
 
 def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:

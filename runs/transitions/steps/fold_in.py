@@ -61,13 +61,11 @@ def _decision(work: Work, fact: models.Fact) -> None:
         _answer(work, fact, review, action)
     elif action.status != lifecycle.Action.HELD or review.digest != action.approval_digest:
         _note(work, fact)  # the question was overtaken; the answer is kept, but moves nothing
-    elif review.status == lifecycle.Review.APPROVED:
-        not_before = work.now
-        if review.closed_at is not None:
-            not_before = review.closed_at + clock_time.seconds(review.undo_seconds)
+    elif fact.content["answer"] == "approve":
+        not_before = fact.created_at + clock_time.seconds(review.undo_seconds)
         _move(work, fact, action, lifecycle.Action.APPROVED, not_before=not_before.isoformat())
         work.move(action, lifecycle.Action.APPROVED, not_before=not_before)
-    elif review.status == lifecycle.Review.REJECTED:
+    elif fact.content["answer"] == "reject":
         _move(work, fact, action, lifecycle.Action.REJECTED)
         work.move(action, lifecycle.Action.REJECTED)
         text = words.rejected(_who(fact), fact.content["reason"])

@@ -1,0 +1,22 @@
+"""Moving the database's clock for tests: everything judges time through runs.transitions.clock_time."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+from runs.transitions import clock_time
+
+
+@contextmanager
+def ahead(*, hours: float) -> Iterator[None]:
+    """Let the database's clock be ahead while the block runs."""
+    real = clock_time.now
+
+    def later() -> datetime.datetime:
+        return real() + datetime.timedelta(hours=hours)
+
+    with mock.patch.object(clock_time, "now", later):
+        yield

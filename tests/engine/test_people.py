@@ -1,0 +1,296 @@
+"""People against the engine: decisions, holds, stops and policy arriving at any moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.utils import timezone
+
+from runs import exact, models
+from runs.engine import frontier, verifier
+from runs.transitions import clocks, decisions, holds, refusals, steps, switches
+from runs.transitions.actor import Actor
+from tests.engine import clockwork
+from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.world import Costly, World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Start = Callable[..., models.Run]
+Person = Callable[..., models.User]
+
+
+def test_a_decision_while_the_engine_parks_is_not_lost(start: Start, reviewer: models.User) -> None:
+    """The engine has read 'open' and decides to wait; the decision commits first: parking is refused."""
+    run = start(step("lookup", "mail"))
+    claim = steps.claim(run.pk)
+    assert claim is not None
+    seen = frontier.load(claim).run.inbox
+    models.Run.objects.filter(pk=run.pk).update(inbox=seen + 1)
+    models.Fact.objects.create(run=run, number=seen + 1, kind="wake", content={})
+    with pytest.raises(refusals.Changed):
+        steps.wait(claim, reason="review", seen=seen)
+    run.refresh_from_db()
+    assert run.status == "running"
+
+
+def test_only_one_of_many_claims_wins(start: Start) -> None:
+    run = start(step("lookup", "mail"))
+    won: list[steps.Claim] = []
+
+    def claim() -> None:
+        found = steps.claim(run.pk)
+        if found is not None:
+            won.append(found)
+        connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+
+
+def test_many_deciders_have_one_winner(start: Start, person: Person) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    people = [person(f"r{number}", "reviewer") for number in range(6)]
+    outcomes: list[str] = []
+
+    def decide(user: models.User, verdict: str) -> None:
+        try:
+            answer(review, user, verdict)
+            outcomes.append("won")
+        except refusals.Stale as error:
+            outcomes.append(error.message)
+        finally:
+            connection.close()
+
+    threads = [
+        threading.Thread(target=decide, args=(user, "approve" if number % 2 else "reject"))
+        for number, user in enumerate(people)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("won") == 1
+    assert all("this first" in outcome for outcome in outcomes if outcome != "won")
+    assert models.Decision.objects.count() == 1
+    verifier.verify()
+
+
+def test_two_votes_at_once_reach_a_quorum_of_two(start: Start, person: Person) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    models.Review.objects.filter(pk=review.pk).update(quorum=2)
+    threads = []
+
+    def decide(user: models.User) -> None:
+        answer(review, user, "approve")
+        connection.close()
+
+    for number in range(2):
+        threads.append(threading.Thread(target=decide, args=(person(f"q{number}", "reviewer"),)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    review.refresh_from_db()
+    assert (review.status, review.votes) == ("approved", 2)
+    assert go(run).status == "succeeded"
+
+
+def test_the_same_form_twice_is_one_decision(start: Start, reviewer: models.User, person: Person) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    first = answer(review, reviewer, "approve", token="form-1")
+    assert answer(review, reviewer, "approve", token="form-1").pk == first.pk
+    with pytest.raises(refusals.Stale, match="rita approved this first"):
+        answer(review, reviewer, "reject", token="form-1")
+    with pytest.raises(refusals.Stale, match="rita approved this first"):
+        answer(review, person("late", "reviewer"), "approve")
+    assert models.Decision.objects.count() == 1
+
+
+def test_an_old_revision_or_digest_is_refused(start: Start, reviewer: models.User) -> None:
+    review = only_review(go(start(step("lookup", "mail"))))
+    with pytest.raises(refusals.Stale, match="changed since you opened it"):
+        answer(review, reviewer, "approve", revision=2)
+    with pytest.raises(refusals.Stale, match="changed since you opened it"):
+        answer(review, reviewer, "approve", digest=exact.EMPTY)
+
+
+def test_a_viewer_may_not_decide(start: Start, person: Person) -> None:
+    review = only_review(go(start(step("lookup", "mail"))))
+    with pytest.raises(refusals.NotYours):
+        answer(review, person("vera", "viewer"), "approve")
+
+
+def test_rejecting_needs_a_reason(start: Start, reviewer: models.User) -> None:
+    review = only_review(go(start(step("lookup", "mail"))))
+    with pytest.raises(refusals.Invalid, match="Say why"):
+        answer(review, reviewer, "reject", reason=" ")
+
+
+def test_tier_three_needs_the_value_retyped_and_another_person(start: Start, person: Person) -> None:
+    both = person("boss", "reviewer", "operator")
+    other = person("other", "reviewer")
+    run = start(step("costly", "fee"))
+    models.Run.objects.filter(pk=run.pk).update(created_by=both)
+    review = only_review(go(run))
+    with pytest.raises(refusals.NotYours, match="You started this run"):
+        answer(review, both, "approve")
+    with pytest.raises(refusals.Invalid, match="Retype the amount"):
+        answer(review, other, "approve", retype="2.00")
+    answer(review, other, "approve")
+    assert go(run).status == "succeeded"
+    assert len(World.effects("fee")) == 1
+
+
+def test_without_a_second_person_separation_is_off(start: Start, operator: models.User) -> None:
+    operator.groups.add(Group.objects.get(name="reviewer"))
+    run = go(start(step("costly", "fee")))
+    answer(only_review(run), operator, "approve")
+    assert go(run).status == "succeeded"
+
+
+def test_a_revoked_approver_stops_the_effect(start: Start, reviewer: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    answer(only_review(run), reviewer, "approve")
+    reviewer.groups.clear()
+    run = go(run)
+    assert (run.status, World.effects()) == ("waiting", [])
+    assert "no longer has the right" in only_review(run).content["why"]
+    verifier.verify()
+
+
+def test_a_changed_world_is_asked_again(start: Start, person: Person) -> None:
+    run = go(start(step("costly", "fee")))
+    reviewer = person("rob", "reviewer")
+    answer(only_review(run), reviewer, "approve")
+    Costly.balance = 5
+    run = go(run)
+    assert (run.status, World.effects()) == ("waiting", [])
+    again = only_review(run)
+    assert "the world changed" in again.content["why"]
+    answer(again, reviewer, "approve")
+    assert go(run).status == "succeeded"
+    verifier.verify()
+
+
+def test_a_tightened_policy_stops_what_was_approved(
+    start: Start, reviewer: models.User, person: Person
+) -> None:
+    run = go(start(step("lookup", "mail")))
+    answer(only_review(run), reviewer, "approve")
+    document = {"version": 1, "rules": [{"name": "Nothing leaves", "match": {}, "verdict": "deny"}]}
+    switches.set_policy(document, reason="incident", by=Actor(user=person("ada", "admin")))
+    run = go(run)
+    assert World.effects() == []
+    assert models.Action.objects.get(run=run).status in {"denied", "superseded"}
+    verifier.verify()
+
+
+def test_pause_all_stops_every_start(start: Start, reviewer: models.User, person: Person) -> None:
+    run = go(start(step("lookup", "mail")))
+    answer(only_review(run), reviewer, "approve")
+    admin = Actor(user=person("ada", "admin"))
+    switches.pause_all(True, by=admin)
+    run = go(run)
+    assert (run.status, World.effects()) == ("queued", [])
+    switches.pause_all(False, by=admin)
+    assert go(run).status == "succeeded"
+
+
+def test_stop_closes_what_is_open(start: Start, reviewer: models.User, operator: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    holds.stop(run.pk, reason="wrong file", by=Actor(user=operator))
+    run = go(run)
+    review.refresh_from_db()
+    assert (run.status, review.status, World.effects()) == ("cancelled", "superseded", [])
+    with pytest.raises(refusals.Stale):
+        answer(review, reviewer, "approve")
+    verifier.verify()
+
+
+def test_a_stop_after_the_approval_wins_before_the_intent(
+    start: Start, reviewer: models.User, operator: models.User
+) -> None:
+    run = go(start(step("lookup", "mail")))
+    answer(only_review(run), reviewer, "approve")
+    holds.stop(run.pk, reason="wrong file", by=Actor(user=operator))
+    assert go(run).status == "cancelled"
+    assert World.effects() == []
+    verifier.verify()
+
+
+def test_paused_starts_nothing_and_resumes_where_it_was(
+    start: Start, reviewer: models.User, operator: models.User
+) -> None:
+    run = go(start(step("lookup", "mail")))
+    holds.pause(run.pk, reason="lunch", by=Actor(user=operator))
+    run.refresh_from_db()
+    assert run.status == "paused"
+    answer(only_review(run), reviewer, "approve")
+    assert go(run).status == "paused"
+    assert World.effects() == []
+    holds.resume(run.pk, by=Actor(user=operator))
+    assert go(run).status == "succeeded"
+    assert len(World.effects("mail")) == 1
+    verifier.verify()
+
+
+def test_an_expired_question_closes_the_call_in_words(start: Start, reviewer: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    models.Review.objects.filter(pk=review.pk).update(expires_at=timezone.now())
+    with pytest.raises(refusals.Stale, match="expired"):
+        answer(review, reviewer, "approve")
+    assert clocks.expire_reviews() == 1
+    assert clocks.expire_reviews() == 0
+    run = go(run)
+    assert models.Action.objects.get(run=run).status == "expired"
+    assert World.effects() == []
+    verifier.verify()
+
+
+def test_an_outlived_approval_is_asked_again(start: Start, reviewer: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    answer(only_review(run), reviewer, "approve")
+    with clockwork.ahead(hours=25):
+        run = go(run)
+        assert (run.status, World.effects()) == ("waiting", [])
+        assert "expired" in only_review(run).content["why"]
+    verifier.verify()
+
+
+def test_withdrawn_before_the_intent_is_asked_again(start: Start, reviewer: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    answer(review, reviewer, "approve")
+    decisions.withdraw(review.pk, by=Actor(user=reviewer))
+    run = go(run)
+    assert (run.status, World.effects()) == ("waiting", [])
+    assert only_review(run).pk != review.pk
+    answer(only_review(run), reviewer, "approve")
+    assert go(run).status == "succeeded"
+    with pytest.raises(refusals.Stale, match="too late"):
+        decisions.withdraw(models.Review.objects.filter(run=run).latest("id").pk, by=Actor(user=reviewer))
+    verifier.verify()
+
+
+def test_the_undo_window_delays_the_effect(start: Start, reviewer: models.User) -> None:
+    run = go(start(step("lookup", "mail")))
+    review = only_review(run)
+    models.Review.objects.filter(pk=review.pk).update(undo_seconds=60)
+    answer(review, reviewer, "approve")
+    run = go(run)
+    assert (run.status, run.reason, World.effects()) == ("queued", "undo_window", [])
+    with clockwork.ahead(hours=0.1):
+        assert go(run).status == "succeeded"
