@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
@@ -45,17 +44,16 @@ def keep(folder: Path, key: str, content: bytes) -> str:
     try:
         _name(draft, final)
     finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        draft.unlink(missing_ok=True)
     _settle(folder)
+    for left in folder.glob(f".{final.stem}.*.draft"):  # of a send that died; the letter stands now
+        left.unlink(missing_ok=True)
     return final.name
 
 
 def _draft(folder: Path, stem: str, content: bytes) -> Path:
-    """Return a file with the bytes, safely on disk, after removing what a crash left of this letter."""
+    """Return a file with the bytes, safely on disk."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for left in folder.glob(f".{stem}.*.draft"):
-        left.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{stem}.", suffix=".draft", dir=folder)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
@@ -65,17 +63,14 @@ def _draft(folder: Path, stem: str, content: bytes) -> Path:
 
 
 def _name(draft: Path, final: Path) -> None:
-    """Give the draft its name, unless the name is taken: then the letter stands there already."""
+    """Give the draft its name, unless the letter stands there already; refuse (DidNotHappen) what fails."""
     try:
         os.link(draft, final)
-    except FileExistsError:
-        return
     except OSError as error:
         if final.exists():
-            raise  # a network folder may have done it and lost the answer: unknown
-        raise contract.DidNotHappen(
-            f"The letter could not be put in place: {error.strerror or error}."
-        ) from error
+            return  # named by another send, or by this one although the folder's server lost the answer
+        reason = f"The letter could not be put in place: {error.strerror or error}."
+        raise contract.DidNotHappen(reason) from error
 
 
 def _settle(folder: Path) -> None:
