@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from runs import planner, state
+from runs import lifecycle, planner, state
 from runs.engine import acting, frontier, heartbeat, preparing, proposing
 from runs.providers import contract
 from runs.transitions import steps
@@ -118,9 +118,22 @@ def _perform(
                     claim, call.id, summary=arguments["summary"], result=arguments.get("result"), seen=seen
                 )
     except preparing.ContractChanged as error:
-        steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
-        return True
+        return _contract_changed(claim, front, str(error))
     return isinstance(move, RESTS)
+
+
+def _contract_changed(claim: steps.Claim, front: frontier.Frontier, why: str) -> bool:
+    """A tool is gone or promises something else: ask about what may have happened, then end with the cause."""
+    calls, seen = front.situation.state.open_calls(), front.situation.inbox
+    sent = next((call for call in calls if call.status == lifecycle.Action.INTENT), None)
+    if sent is not None:
+        steps.doubt(claim, sent.id, why=why, seen=seen)
+        return False
+    if any(call.unsettled for call in calls):
+        steps.wait(claim, reason="review", seen=seen)
+    else:
+        steps.fail(claim, cause=why, detail="", open_calls=_open(front), seen=seen)
+    return True
 
 
 def _call_model(claim: steps.Claim, front: frontier.Frontier, beat: heartbeat.Heartbeat) -> bool:

@@ -16,7 +16,7 @@ from runs.providers import contract
 from runs.providers import registry as providers
 from runs.tools import registry
 from runs.tools.contract import BadArguments
-from runs.transitions import steps
+from runs.transitions import steps, texts
 
 log = structlog.get_logger(__name__)
 
@@ -126,7 +126,7 @@ def _duplicate(
             return (0, 0)
     row = (
         models.Action.objects.filter(run=front.run, tool=tool, identity_digest=identity_digest)
-        .exclude(status__in=("denied", "superseded", "expired"))
+        .exclude(status__in=("denied", "superseded", "expired", "failed"))
         .order_by("-id")
         .first()
     )
@@ -179,8 +179,10 @@ def plan_change(arguments: Any, *, known: frozenset[str]) -> steps.Change:
 def _step(raw: Any, number: int) -> Mapping[str, Any]:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
         raise ValueError(f"step {number} needs an id.")
-    if len(raw["id"]) > 120:
-        raise ValueError(f"the id of step {number} is longer than 120 characters.")
+    if len(raw["id"]) > 120 or texts.storable(raw["id"]) != raw["id"]:
+        raise ValueError(
+            f"the id of step {number} is longer than 120 characters or holds one that can't be stored."
+        )
     if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
         raise ValueError(f"step {raw['id']!r} needs a title and a body.")
     return {"id": raw["id"], "title": raw["title"][:300], "body": dict(raw["body"])}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.transitions import audit, clock_time, inbox, log
+from runs.transitions import audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
@@ -46,6 +46,12 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     is closed, expired, at another revision, or evidence has arrived that wasn't seen.
     """
     assert by.user is not None
+    answer = replace(
+        answer,
+        reason=texts.typed(answer.reason, "reason"),
+        receipt=texts.typed(answer.receipt, "evidence"),
+        retype=texts.typed(answer.retype, "retyped value"),
+    )
     repeated = models.Decision.objects.filter(token=answer.token).select_related("review").first()
     if repeated is not None:
         return _same(repeated, review_id, answer, by)
@@ -157,17 +163,17 @@ def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) 
 def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
     if answer.verdict not in ANSWERS.get(review.kind, ()):
         raise Invalid(f"{answer.verdict!r} is no answer to this question.")
-    if answer.verdict == REJECT and not answer.reason.strip():
+    if answer.verdict == REJECT and not answer.reason:
         raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
-    if review.reason_required and not answer.reason.strip():
+    if review.reason_required and not answer.reason:
         raise Invalid("Give a reason; at this tier every decision needs one.")
     wanted = (review.content or {}).get("retype")
-    if answer.verdict == APPROVE and wanted and answer.retype.strip() != str(wanted["value"]).strip():
+    if answer.verdict == APPROVE and wanted and answer.retype != str(wanted["value"]).strip():
         raise Invalid(f"Retype the {wanted['field']} exactly as it is shown: what you typed differs.")
     start = now + clock_time.seconds(review.undo_seconds)
     if answer.verdict == APPROVE and review.expires_at is not None and start >= review.expires_at:
         raise Stale("This expires before it could start; extend it first.")
-    if answer.verdict == HAPPENED and not answer.receipt.strip():
+    if answer.verdict == HAPPENED and not answer.receipt:
         raise Invalid("Say how you know that it happened: a reference, a message id, what you saw.")
     if answer.verdict in {ABSENT_DO, ABSENT_LEAVE}:
         _check_horizon(review, answer)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
-from runs import hints, lifecycle, models
+from runs import exact, hints, lifecycle, models
 from runs.transitions import audit, clock_time, inbox
 from runs.transitions.actor import ENGINE
 
@@ -60,6 +61,21 @@ def _contradiction(run: models.Run, action: models.Action, row: models.Evidence)
         return
     occurrence.contradicted = True
     occurrence.save(update_fields=["state", "receipt", "contradicted"])
+    twice = row.outcome == models.Evidence.Outcome.HAPPENED
+    models.Review.objects.create(
+        run=run,
+        kind=lifecycle.ReviewKind.FAILURE,
+        status=lifecycle.Review.OPEN,
+        digest=exact.link(occurrence.pk, row.pk),
+        title=f"{action.tool} may have happened {'twice' if twice else 'not at all'}",
+        content={
+            "cause": f"Evidence about {action.tool} contradicts what was recorded: it was {before}.",
+            "detail": str(row.content.get("summary", "")),
+            "checkpoint": run.checkpoint_number,
+        },
+        groups=["operator"],
+        due_at=clock_time.now() + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
+    )
     audit.append(
         "occurrence.contradicted",
         actor=ENGINE,

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import transaction
 
 from runs import hints, lifecycle, models, rights
-from runs.transitions import audit, clock_time, inbox, log
+from runs.transitions import audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
@@ -14,6 +14,7 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """Hold the run: at once if nobody works on it, else at the next safe point. Refuses Stale when it has ended."""
     user = _entitled(by, rights.Act.PAUSE, "pause")
+    reason = texts.typed(reason, "reason")
     with transaction.atomic(durable=True):
         run = _lock_open(run_id)
         if run.hold_by_id is not None:
@@ -21,7 +22,7 @@ def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
         if run.stop_at is not None:
             raise Stale("This run is being stopped.")
         now = clock_time.now()
-        run.hold_by, run.hold_reason = user, reason.strip()
+        run.hold_by, run.hold_reason = user, reason
         run.hold_right = rights.ADMIN if rights.ADMIN in user.roles() else rights.OPERATOR
         run.remind_at = now + clock_time.seconds(settings.CKPTSITE["HOLD_REMIND"])
         run.save(update_fields=["hold_by", "hold_reason", "hold_right", "remind_at"])
@@ -70,13 +71,14 @@ def resume(run_id: int, *, by: Actor) -> models.Run:
 def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """End the run at its next safe point; what is under way finishes, nothing else starts. Refuses Invalid, Stale."""
     user = _entitled(by, rights.Act.STOP, "stop")
-    if not reason.strip():
+    reason = texts.typed(reason, "reason")
+    if not reason:
         raise Invalid("Say why the run is stopped; the reason stays in its record.")
     with transaction.atomic(durable=True):
         run = _lock_open(run_id)
         if run.stop_at is not None:
             raise Stale("This run is being stopped already.")
-        run.stop_by, run.stop_reason, run.stop_at = user, reason.strip(), clock_time.now()
+        run.stop_by, run.stop_reason, run.stop_at = user, reason, clock_time.now()
         run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
         if run.status == lifecycle.Run.PAUSED:
             run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")

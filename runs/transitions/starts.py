@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import blob
-from runs.transitions import audit, clock_time, log
+from runs.transitions import audit, clock_time, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours
 
@@ -43,7 +43,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
         text = exact.canonical(dict(input))
     except exact.NotExact as error:
         raise Invalid(str(error)) from error
-    title = title.strip()[:200] or agent.title
+    title = texts.typed(title, "title")[:200] or agent.title
     try:
         with transaction.atomic(durable=True):
             run = _create(agent.current, text=text, title=title, user=user, token=token)

@@ -88,14 +88,13 @@ def test_two_votes_at_once_reach_a_quorum_of_two(start: Start, person: Person) -
     run = go(start(step("lookup", "mail")))
     review = only_review(run)
     models.Review.objects.filter(pk=review.pk).update(quorum=2)
-    threads = []
 
     def decide(user: models.User) -> None:
         answer(review, user, "approve")
         connection.close()
 
-    for number in range(2):
-        threads.append(threading.Thread(target=decide, args=(person(f"q{number}", "reviewer"),)))
+    people = [person(f"q{number}", "reviewer") for number in range(2)]
+    threads = [threading.Thread(target=decide, args=(user,)) for user in people]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -33,27 +33,37 @@ def close(
     ran: bool,
     value: Any = MISSING,
     boundary: str | None = lifecycle.Boundary.RESULT,
+    step_state: str | None = None,
 ) -> models.Entry:
     """Return the result entry that closes `call` in words the model can use; `ran` counts it as a tool call."""
     content: dict[str, Any] = {"call": list(call), "status": status, "text": text, "ran": ran}
     if value is not MISSING:
         content["value"] = value
+    step_state = step_state or STEP_AFTER[status]
     if step:
-        content |= {"step": step, "step_state": STEP_AFTER[status]}
+        content |= {"step": step, "step_state": step_state}
     if ran:
         work.run.calls += 1
     entry = work.log.append(lifecycle.EntryKind.RESULT, content, boundary=boundary)
     if step:
         models.PlanStep.objects.filter(run=work.run, key=step).update(
-            state=STEP_AFTER[status], result_position=entry.position
+            state=step_state, result_position=entry.position
         )
     work.progressed()
     return entry
 
 
 def close_effect(
-    work: Work, action: models.Action, *, status: str, text: str, ran: bool, value: Any = MISSING
+    work: Work,
+    action: models.Action,
+    *,
+    status: str,
+    text: str,
+    ran: bool,
+    value: Any = MISSING,
+    step_state: str | None = None,
 ) -> None:
     """Close the call of an action whose row already carries `status`."""
     call = (action.reply_position, action.call_index)
-    close(work, call, step=action.step or None, status=status, text=text, ran=ran, value=value)
+    step = action.step or None
+    close(work, call, step=step, status=status, text=text, ran=ran, value=value, step_state=step_state)

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import audit, clock_time, words
+from runs.transitions import audit, clock_time, texts, words
 from runs.transitions.actor import ENGINE
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import closing
@@ -25,7 +25,7 @@ def finish(claim: Claim, call: CallId, *, summary: str, result: Any, seen: int) 
             value=result, boundary=None,
         )  # fmt: skip
         _end(work, lifecycle.Run.SUCCEEDED, {"summary": summary, "result": result})
-        work.run.summary = summary
+        work.run.summary = texts.storable(summary)
 
 
 def cancel(claim: Claim, *, open_calls: tuple[tuple[CallId, str | None, bool], ...], seen: int) -> None:
@@ -48,16 +48,17 @@ def fail(
     """End the run as failed, with an owned failure review that says what can be done next."""
     with fenced(claim, seen=seen) as work:
         _refuse_unsettled(work)
-        _close_all(work, open_calls, words.ended(cause))
+        # Failed, not refused: a retry proposes these steps again.
+        _close_all(work, open_calls, words.ended(cause), step_state=lifecycle.Step.FAILED)
         _end(work, lifecycle.Run.FAILED, {"cause": cause, "detail": detail})
         run = work.run
-        run.error = cause
+        run.error = texts.storable(cause)
         models.Review.objects.create(
             run=run,
             kind=lifecycle.ReviewKind.FAILURE,
             status=lifecycle.Review.OPEN,
             digest=exact.link(run.pk, run.checkpoint_number, cause),
-            title=f"Failed: {cause}"[:300],
+            title=texts.storable(f"Failed: {cause}", limit=300),
             content={"cause": cause, "detail": detail, "checkpoint": run.checkpoint_number},
             groups=["operator"],
             due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
@@ -75,7 +76,13 @@ def _refuse_unsettled(work: Work) -> None:
         raise Changed("the outcome of an action is unknown")
 
 
-def _close_all(work: Work, open_calls: tuple[tuple[CallId, str | None, bool], ...], text: str) -> None:
+def _close_all(
+    work: Work,
+    open_calls: tuple[tuple[CallId, str | None, bool], ...],
+    text: str,
+    *,
+    step_state: str = lifecycle.Step.REFUSED,
+) -> None:
     """Close every open call, and supersede what was asked or approved but not started."""
     closed = models.Review.objects.filter(run=work.run, status=lifecycle.Review.OPEN).update(
         status=lifecycle.Review.SUPERSEDED, closed_at=work.now
@@ -88,9 +95,19 @@ def _close_all(work: Work, open_calls: tuple[tuple[CallId, str | None, bool], ..
         if is_effect:
             action = work.action(call)
             work.move(action, lifecycle.Action.SUPERSEDED)
-            closing.close_effect(work, action, status=action.status, text=text, ran=False)
+            closing.close_effect(
+                work, action, status=action.status, text=text, ran=False, step_state=step_state
+            )
         else:
-            closing.close(work, call, step=step, status=lifecycle.Action.SUPERSEDED, text=text, ran=False)
+            closing.close(
+                work,
+                call,
+                step=step,
+                status=lifecycle.Action.SUPERSEDED,
+                text=text,
+                ran=False,
+                step_state=step_state,
+            )
 
 
 def _end(work: Work, status: str, content: dict[str, Any]) -> None:

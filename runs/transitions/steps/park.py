@@ -7,7 +7,7 @@ import datetime
 from django.conf import settings
 
 from runs import lifecycle
-from runs.transitions import clock_time
+from runs.transitions import clock_time, texts
 from runs.transitions.steps._statement import Claim, fenced
 
 
@@ -51,4 +51,4 @@ def later(
         work.run.wake_at = at or work.now + clock_time.seconds(after)
         work.release()
         if trouble:
-            work.run.attempts, work.run.error = attempts, trouble
+            work.run.attempts, work.run.error = attempts, texts.storable(trouble)

@@ -10,6 +10,7 @@ from django.db.models import F
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
+from runs.transitions import texts
 from runs.transitions.steps import closing
 from runs.transitions.steps._statement import Work
 
@@ -70,7 +71,7 @@ def _version(work: Work, change: Change) -> None:
         version=run.plan_version,
         steps=whole,
         digest=exact.digest_of(whole),
-        reason=change.reason,
+        reason=texts.storable(change.reason),
         position=line.position,
     )
 
@@ -103,7 +104,7 @@ def _row(
         run=run,
         order=order,
         key=raw["id"],
-        title=raw["title"],
+        title=texts.storable(raw["title"], limit=300),
         group=str(raw["body"].get("group", "")),
         body=raw["body"],
     )

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import clock_time, words
+from runs.transitions import clock_time, texts, words
 from runs.transitions.steps import closing
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
@@ -72,7 +72,7 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
         status=lifecycle.Review.OPEN,
         revision=action.revision,
         digest=action.approval_digest,
-        title=item.title[:300],
+        title=texts.storable(item.title, limit=300),
         content={
             "retype": item.retype,
             "why": item.why,

@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import lifecycle
 from runs.state import CallId
-from runs.transitions import clock_time
+from runs.transitions import clock_time, texts
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import closing, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -86,7 +86,7 @@ def read_failed(
                 work, call, step=step, status=lifecycle.Action.FAILED, text=f"Failed: {reason}", ran=True
             )
         else:
-            work.run.error = reason
+            work.run.error = texts.storable(reason)
 
 
 def _in_flight(work: Work, call: CallId) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models
-from runs.transitions import clock_time, words
+from runs.transitions import clock_time, texts, words
 from runs.transitions.steps import closing, occurrences
 from runs.transitions.steps._statement import Work
 
@@ -44,7 +44,7 @@ def did_not_happen(
         _receipt(
             work, action, attempt=attempt, outcome="did_not_happen", source=source, status=None, reason=reason
         )
-        action.error = reason
+        action.error = texts.storable(reason)
         action.save(update_fields=["error"])
         return
     status = again or lifecycle.Action.FAILED
@@ -52,7 +52,7 @@ def did_not_happen(
         work, action, attempt=attempt, outcome="did_not_happen", source=source, status=status, reason=reason
     )
     occurrences.settle(work, action.occurrence, lifecycle.Occurrence.VOID)
-    work.move(action, status, error=reason)
+    work.move(action, status, error=texts.storable(reason))
     _close_question(work, action)
     if status == lifecycle.Action.FAILED:
         closing.close_effect(work, action, status=status, text=f"Not done: {reason}", ran=True)
@@ -61,7 +61,7 @@ def did_not_happen(
 def unknown(work: Work, action: models.Action, *, attempt: int, reason: str) -> None:
     """The attempt ended without an answer; what follows is the ladder's business."""
     _receipt(work, action, attempt=attempt, outcome="unknown", source="run", status=None, reason=reason)
-    action.error = reason
+    action.error = texts.storable(reason)
     action.save(update_fields=["error"])
 
 
