@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ckptsite import env
+from ckptsite.services import children, leftovers, lock, postgres, processes, up
 from ckptsite.services import folder as folders
-from ckptsite.services import leftovers, lock, postgres, processes, up
 
 _NO_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages",
@@ -59,7 +59,7 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
     if {"--help", "-h"} & set(arguments):
         yield False
         return
-    root = Path(env.text("CKPTSITE_DATA", str(up.BASE_DIR / ".ckptsite"))).expanduser().absolute()
+    root = Path(env.text("CKPTSITE_DATA", str(children.BASE_DIR / ".ckptsite"))).expanduser().absolute()
     folder = folders.Folder(root)
     try:
         folders.make(folder)

@@ -31,6 +31,7 @@ class Program:
     stop_signal: int = signal.SIGTERM
     user: str | None = None
     pass_fds: tuple[int, ...] = ()
+    cwd: Path = Path("/")
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments for Popen: a session of its own, and on Linux a signal when its parent dies.
@@ -42,11 +43,12 @@ class Program:
             "stdin": subprocess.DEVNULL,
             "start_new_session": True,
             "pass_fds": self.pass_fds,
+            "cwd": self.cwd,
             "preexec_fn": _with_parent(self.stop_signal),
         }
         if self.user is not None:
             entry = pwd.getpwnam(self.user)
-            given |= {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": [], "cwd": "/"}
+            given |= {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
         return given
 
 

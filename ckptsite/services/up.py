@@ -13,11 +13,10 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ckptsite import addresses, env
-from ckptsite.services import effects, leftovers, lock, postgres, processes, supervisor, valkey
+from ckptsite import addresses, env, prepare
+from ckptsite.services import children, effects, leftovers, lock, postgres, processes, supervisor, valkey
 from ckptsite.services import folder as folders
 
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
 READY_WITHIN = 60.0
 _STARTS = 3  # a child that died this often before anything answered will not come up
 
@@ -60,7 +59,7 @@ def say(line: str) -> None:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    given = options.data or Path(env.text("CKPTSITE_DATA", str(BASE_DIR / ".ckptsite")))
+    given = options.data or Path(env.text("CKPTSITE_DATA", str(children.BASE_DIR / ".ckptsite")))
     folder = folders.Folder(given.expanduser().absolute())
     try:
         folders.make(folder)
@@ -103,6 +102,13 @@ class Up:
         self.redis_url = env.text("REDIS_URL") or folder.redis_url
         addresses.database(self.database_url)
         addresses.redis(self.redis_url)
+        self.setting = children.Setting(
+            folder=folder,
+            database_url=self.database_url,
+            redis_url=self.redis_url,
+            port=self.port,
+            listener=listener.fileno(),
+        )
         self.supervisor = supervisor.Supervisor(folder=folder, say=say)
         self.quit = asyncio.Event()
         self._waits_until: object = None
@@ -143,17 +149,9 @@ class Up:
         else:
             await self.supervisor.start(valkey.program(self.folder))
         await self._start_database()
-        await asyncio.gather(
-            self._manage("migrate", "--noinput", "--verbosity=0"),
-            self._manage("collectstatic", "--noinput", "--verbosity=0"),
-        )
-        say("Tables and static files are up to date")
-        for program in self._own_programs():
-            await self.supervisor.start(program)
-        say("Worker, clock and pages are starting")
-        said = await self._manage("demo_setup" if self.options.demo else "setup_link", role="tool")
+        said = await self._prepare()
         await self._until_ready()
-        for line in said.splitlines():
+        for line in said:
             say(line)
         say(f"Ready: {self.address}")
         if not self.options.no_browser and _has_screen():
@@ -167,65 +165,45 @@ class Up:
             await asyncio.to_thread(postgres.make_database, self.database_url)
         say(f"PostgreSQL {await asyncio.to_thread(postgres.require, self.database_url)} is ready")
 
-    def _environment(self, role: str) -> dict[str, str]:
-        given = {
-            "CKPTSITE_DATA": str(self.folder.root),
-            "CKPTSITE_PORT": str(self.port),
-            "CKPTSITE_ROLE": role,
-            "DATABASE_URL": self.database_url,
-            "REDIS_URL": self.redis_url,
-            "PYTHONUNBUFFERED": "1",
-        }
-        # A secret given as a file has been read already; both forms together are refused.
-        kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in given}
-        return {**kept, **given}
+    async def _prepare(self) -> list[str]:
+        """Tables, static files, and accounts or a set-up link; each child starts as soon as it can work.
 
-    def _own_programs(self) -> list[processes.Program]:
-        python = sys.executable
-        commands: dict[str, tuple[str, ...]] = {
-            "worker": (
-                python, "-m", "celery", "-A", "ckptsite", "worker", "-c", "2", "-Q", "advance",
-                "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO",
-            ),
-            "clock": (python, str(BASE_DIR / "manage.py"), "clock"),
-            "web": (
-                python, "-m", "uvicorn", "ckptsite.asgi:application", "--fd", str(self.listener.fileno()),
-                "--lifespan", "off", "--ws", "none", "--timeout-graceful-shutdown", "3",
-                "--no-access-log", "--no-server-header",
-            ),
-        }  # fmt: skip
-        extra = {"worker": {"CKPTSITE_READY_FILE": str(self.folder.worker_ready)}}
-        return [
-            processes.Program(
-                name=name,
-                command=command,
-                environment={**self._environment(name), **extra.get(name, {})},
-                log=self.folder.logs / f"{name}.log",
-                pass_fds=(self.listener.fileno(),) if name == "web" else (),
+        Gives back what a person should read. Refuses with the last line of what went wrong.
+        """
+        log = self.folder.logs / "prepare.log"
+        command, environment = children.prepare(self.setting, demo=self.options.demo)
+        with log.open("wb") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env=environment,
+                cwd=children.BASE_DIR,
+                start_new_session=True,
             )
-            for name, command in commands.items()
-        ]
-
-    async def _manage(self, *arguments: str, role: str = "tool") -> str:
-        """Run a management command to its end; what it printed. Refuses with its last line when it failed."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, str(BASE_DIR / "manage.py"), *arguments,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            env=self._environment(role), start_new_session=True,
-        )  # fmt: skip
+        said: list[str] = []
         try:
-            out, errors = await process.communicate()
+            assert process.stdout is not None
+            async for raw in process.stdout:
+                line = raw.decode(errors="replace").rstrip("\n")
+                if line == prepare.TABLES:
+                    say("Tables are up to date")
+                    await self.supervisor.start(children.worker(self.setting))
+                    await self.supervisor.start(children.clock(self.setting))
+                elif line == prepare.STATIC:
+                    say("Static files are up to date")
+                    await self.supervisor.start(children.web(self.setting))
+                else:
+                    said.append(line)
+            code = await process.wait()
         finally:
             if process.returncode is None:
                 processes.end_session(process.pid)
                 await process.wait()
-        if process.returncode != 0:
-            (self.folder.logs / "manage.log").write_bytes(errors)
-            last = errors.decode(errors="replace").strip().splitlines()[-1:]
-            raise env.EnvError(
-                f"{arguments[0]} failed: {' '.join(last)} (see {self.folder.logs / 'manage.log'})"
-            )
-        return out.decode(errors="replace")
+        if code != 0:
+            raise env.EnvError(f"The start failed: {_last_line(log)} (see {log})")
+        return said
 
     async def _until_ready(self) -> None:
         await self._until(lambda: _page_answers(self.port), "web", within=READY_WITHIN)

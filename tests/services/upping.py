@@ -10,8 +10,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from ckptsite.services import processes
-from ckptsite.services import up as product
+from ckptsite.services import children, processes
 from tests import waiting
 
 READY = re.compile(r"^Ready: (http://127\.0\.0\.1:\d+/)$", re.MULTILINE)
@@ -40,7 +39,7 @@ class Site:
         }
         with os.fdopen(handle, "wb") as out:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, str(product.BASE_DIR / "manage.py"), "up", "--no-browser",
+                [*prefix, sys.executable, str(children.BASE_DIR / "manage.py"), "up", "--no-browser",
                  "--data", str(data), *(arguments or ("--port", "0"))],
                 stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**kept, **(environment or {})},
             )  # fmt: skip

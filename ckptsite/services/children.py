@@ -1,0 +1,87 @@
+"""The product's own long-running processes, as command lines and environments."""
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+
+from ckptsite.services import folder as folders
+from ckptsite.services import processes
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Where all children of one `up` find each other."""
+
+    folder: folders.Folder
+    database_url: str
+    redis_url: str
+    port: int
+    listener: int  # the file number of the socket that the pages are served on
+
+    def environment(self, role: str) -> dict[str, str]:
+        """The environment of a child in this role."""
+        given = {
+            "CKPTSITE_DATA": str(self.folder.root),
+            "CKPTSITE_PORT": str(self.port),
+            "CKPTSITE_ROLE": role,
+            "DATABASE_URL": self.database_url,
+            "REDIS_URL": self.redis_url,
+            "PYTHONUNBUFFERED": "1",
+        }
+        # An address given as a file has been read already; both forms together are refused.
+        kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in given}
+        return {**kept, **given}
+
+
+def prepare(setting: Setting, *, demo: bool) -> tuple[list[str], dict[str, str]]:
+    """Command and environment of the process that brings tables and static files up to date."""
+    last = "demo_setup" if demo else "setup_link"
+    return [sys.executable, "-m", "ckptsite.prepare", last], setting.environment("tool")
+
+
+def worker(setting: Setting) -> processes.Program:
+    """The Celery worker; it says by a file when it takes messages."""
+    options = ("-c", "2", "-Q", "advance", "--without-gossip", "--without-mingle", "--without-heartbeat")
+    return _python(
+        setting,
+        "worker",
+        *("-m", "celery", "-A", "ckptsite", "worker", *options, "--loglevel", "INFO"),
+        extra={"CKPTSITE_READY_FILE": str(setting.folder.worker_ready)},
+    )
+
+
+def clock(setting: Setting) -> processes.Program:
+    """The process that finds what time has made due."""
+    return _python(setting, "clock", str(BASE_DIR / "manage.py"), "clock")
+
+
+def web(setting: Setting) -> processes.Program:
+    """The pages, on a socket that stays open while they restart."""
+    return _python(
+        setting,
+        "web",
+        *("-m", "uvicorn", "ckptsite.asgi:application", "--fd", str(setting.listener)),
+        *("--lifespan", "off", "--ws", "none", "--timeout-graceful-shutdown", "3"),
+        *("--no-access-log", "--no-server-header"),
+        pass_fds=(setting.listener,),
+    )
+
+
+def _python(
+    setting: Setting,
+    name: str,
+    *arguments: str,
+    extra: dict[str, str] | None = None,
+    pass_fds: tuple[int, ...] = (),
+) -> processes.Program:
+    return processes.Program(
+        name=name,
+        command=(sys.executable, *arguments),
+        environment={**setting.environment(name), **(extra or {})},
+        log=setting.folder.logs / f"{name}.log",
+        pass_fds=pass_fds,
+        cwd=BASE_DIR,
+    )
