@@ -22,4 +22,4 @@ class Blob(models.Model):
         constraints = [models.CheckConstraint(name="runs_blob_size", condition=models.Q(size__lte=MAX_SIZE))]
 
     def __str__(self) -> str:
-        return self.sha256[:12]
+        return str(self.sha256)[:12]

@@ -21,6 +21,11 @@ else:
 class ExactField(TextField):
     """A JSON value stored as its one canonical text; reading gives the value back exactly."""
 
+    if TYPE_CHECKING:  # what the Django type plugin takes for the types of this field
+        _pyi_private_set_type: Any
+        _pyi_private_get_type: Any
+        _pyi_lookup_exact_type: Any
+
     def from_db_value(self, value: str | None, expression: object, connection: object) -> Any:
         """Return the value of the stored text."""
         return None if value is None else exact.stored(value)

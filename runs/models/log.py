@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -58,7 +60,7 @@ class CheckpointManager(models.Manager["Checkpoint"]):
 class Checkpoint(Entry):
     """A resumable point of a run: the entry at a boundary."""
 
-    objects = CheckpointManager()
+    objects: ClassVar[CheckpointManager] = CheckpointManager()
 
     class Meta:
         proxy = True

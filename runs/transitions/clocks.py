@@ -6,7 +6,7 @@ import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from runs import hints, lifecycle, models
 from runs.transitions import audit, clock_time, inbox, log
@@ -90,7 +90,7 @@ def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
     )
 
 
-def _due(now: datetime.datetime) -> object:
+def _due(now: datetime.datetime) -> QuerySet[models.Run]:
     return models.Run.objects.filter(
         Q(status=lifecycle.Run.QUEUED, wake_at__lte=now)
         | Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)

@@ -42,11 +42,9 @@ def append(
 
 
 def _contradiction(run: models.Run, action: models.Action, row: models.Evidence) -> None:
-    occurrence = (
-        models.Occurrence.objects.select_for_update(of=("self",)).filter(pk=action.occurrence_id).first()
-    )
-    if occurrence is None:
+    if action.occurrence_id is None:
         return
+    occurrence = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=action.occurrence_id)
     before = occurrence.state
     if before == lifecycle.Occurrence.VOID and row.outcome == models.Evidence.Outcome.HAPPENED:
         occurrence.state = lifecycle.Occurrence.STANDING

@@ -46,7 +46,7 @@ class World:
         return [line for line in lines if not name or line["name"] == name]
 
 
-class Arguments(contract.Arguments):
+class EffectArguments(contract.Arguments):
     """What is done, to whom."""
 
     name: str
@@ -59,19 +59,19 @@ class Effect(contract.Tool):
 
     effect = contract.Effect.IRREVERSIBLE
     tier = 2
-    identity = ("name",)
-    decisive = ("name",)
+    identity: ClassVar[tuple[str, ...] | None] = ("name",)
+    decisive: ClassVar[tuple[str, ...]] = ("name",)
     timeout = timedelta(seconds=2)
     settle = timedelta(seconds=0.5)
-    Arguments = Arguments
+    Arguments = EffectArguments
 
-    def run(self, args: Arguments, ctx: contract.Context) -> contract.Receipt:
+    def run(self, args: EffectArguments, ctx: contract.Context) -> contract.Receipt:
         if World.absent:
             raise contract.DidNotHappen(World.absent, retryable=World.absent.startswith("again"))
         World.write(args.name, ctx.idempotency_key)
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
 
-    def preview(self, args: Arguments, ctx: contract.Context) -> contract.Preview:
+    def preview(self, args: EffectArguments, ctx: contract.Context) -> contract.Preview:
         return contract.Preview(summary=f"Will do {args.name}.", target=args.name)
 
 
@@ -89,7 +89,9 @@ class Lookup(Effect):
     name = "world.lookup"
     protection = contract.Protection.LOOKUP
 
-    def lookup(self, args: Arguments, keys: Sequence[str], ctx: contract.Context) -> contract.Receipt | None:
+    def lookup(
+        self, args: EffectArguments, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
         if any(line["key"] in keys for line in World.effects(args.name)):
             return contract.Receipt(summary=f"Found {args.name}.", value={"name": args.name})
         return None
@@ -102,7 +104,7 @@ class Idempotent(Effect):
     name = "world.idempotent"
     protection = contract.Protection.IDEMPOTENT
 
-    def run(self, args: Arguments, ctx: contract.Context) -> contract.Receipt:
+    def run(self, args: EffectArguments, ctx: contract.Context) -> contract.Receipt:
         if not any(line["key"] == ctx.idempotency_key for line in World.effects(args.name)):
             World.write(args.name, ctx.idempotency_key)
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
@@ -123,11 +125,10 @@ class Costly(Effect):
 
     name = "world.costly"
     tier = 3
-    identity = ("name",)
     decisive = ("amount", "name")
     balance: ClassVar[int] = 0
 
-    def precondition(self, args: Arguments, ctx: contract.Context) -> dict[str, Any]:
+    def precondition(self, args: EffectArguments, ctx: contract.Context) -> dict[str, Any]:
         return {"balance": type(self).balance}
 
 

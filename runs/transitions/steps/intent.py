@@ -62,7 +62,8 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         resend = action.status == lifecycle.Action.INTENT
         why = _why_not(work, action, review, wish)
         if why is not None:
-            return _not_now(work, action, review, why, resend=resend)
+            _not_now(work, action, review, why, resend=resend)
+            return None
         if action.not_before is not None and action.not_before > work.now:
             raise Changed(f"action {action.pk} may not start yet")
         found = occurrences.find(work, action)
