@@ -41,7 +41,7 @@ SESSION_COOKIE_NAME = "__Host-session" if _site.secure else "ckptsite_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _site.secure else "ckptsite_csrf"
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 SESSION_COOKIE_AGE = 60 * 60 * 12
-CSRF_FAILURE_VIEW = "django.views.csrf.csrf_failure"
+CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -85,6 +85,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",  # the app itself is not installed: we ship our own htmx
+    "runs.middleware.PageMiddleware",
 ]
 ROOT_URLCONF = "ckptsite.urls"
 ASGI_APPLICATION = "ckptsite.asgi.application"
@@ -99,6 +100,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "runs.context.shell",
             ],
         },
     }

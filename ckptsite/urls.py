@@ -1,11 +1,38 @@
 """Every address of the site."""
 
 from django.contrib import admin
+from django.contrib.auth.views import LogoutView
 from django.urls import path
+from django.views.generic import RedirectView
 
 from ckptsite import health
+from runs.views import accounts, controls, events, inbox, reviews, run_pages, runs
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
+    path("login/", accounts.SignIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("setup/<str:token>/", accounts.setup, name="setup"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("reviews/<int:review_id>/", reviews.review, name="review"),
+    path("reviews/<int:review_id>/withdraw/", reviews.withdraw, name="review-withdraw"),
+    path("runs/", runs.runs, name="runs"),
+    path("runs/<int:run_id>/", run_pages.timeline, name="run"),
+    path("runs/<int:run_id>/plan/", run_pages.plan, name="run-plan"),
+    path("runs/<int:run_id>/transcript/", run_pages.transcript, name="run-transcript"),
+    path("runs/<int:run_id>/effects/", run_pages.effects, name="run-effects"),
+    path("runs/<int:run_id>/usage/", run_pages.usage, name="run-usage"),
+    path("runs/<int:run_id>/entries/<int:position>/", run_pages.entry, name="run-entry"),
+    path("runs/<int:run_id>/pause/", controls.pause, name="run-pause"),
+    path("runs/<int:run_id>/resume/", controls.resume, name="run-resume"),
+    path("runs/<int:run_id>/stop/", controls.stop, name="run-stop"),
+    path("events/", events.events, name="events"),
     path("healthz", health.healthz, name="healthz"),
+    path("admin/login/", accounts.admin_login),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "runs.views.errors.bad_request"
+handler403 = "runs.views.errors.permission_denied"
+handler404 = "runs.views.errors.page_not_found"
+handler500 = "runs.views.errors.server_error"

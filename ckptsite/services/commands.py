@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import subprocess
 import sys
 import time
 import warnings
@@ -27,8 +28,8 @@ def main(argv: Sequence[str]) -> int:
     if command == "up":
         return up.main(arguments[1:])
     try:
-        with _database(command, arguments, allowed="--no-services" not in argv[1:]) as fresh:
-            return _execute([argv[0], *arguments], migrate_first=fresh and command != "migrate")
+        with _database(command, arguments, allowed="--no-services" not in argv[1:]):
+            return _execute([argv[0], *arguments])
     except env.EnvError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
@@ -36,28 +37,22 @@ def main(argv: Sequence[str]) -> int:
         return 130
 
 
-def _execute(argv: list[str], *, migrate_first: bool) -> int:
+def _execute(argv: list[str]) -> int:
     # Django only now: its settings want the servers' addresses and the secrets in place.
-    import django  # noqa: PLC0415
     from django.core import management  # noqa: PLC0415
 
     # makemigrations asks a database for its history if there is one; none is a normal case here.
     warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
-    if migrate_first:
-        django.setup()
-        management.call_command("migrate", verbosity=0, interactive=False)
     management.execute_from_command_line(argv)
     return 0
 
 
 @contextlib.contextmanager
-def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[bool]:
-    """True when the database is new, so that its tables are still missing."""
-    if env.text("DATABASE_URL") or command in _NO_DATABASE or command.startswith("-"):
-        yield False
-        return
-    if {"--help", "-h"} & set(arguments):
-        yield False
+def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[None]:
+    """A database with tables for the command, if it needs one. Refuses when there is none and `allowed` is false."""
+    helping = command.startswith("-") or {"--help", "-h"} & set(arguments)
+    if env.text("DATABASE_URL") or command in _NO_DATABASE or helping:
+        yield
         return
     root = Path(env.text("CKPTSITE_DATA", str(children.BASE_DIR / ".ckptsite"))).expanduser().absolute()
     folder = folders.Folder(root)
@@ -66,13 +61,12 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
     except OSError as error:
         raise env.EnvError(f"The data folder {str(root)!r} can't be written: {error.strerror}.") from error
     with lock.share(folder.root / "use.lock") as handle, contextlib.ExitStack() as stack:
-        fresh = False
         end = time.monotonic() + _START_WITHIN
         while not postgres.answers(folder.database_url):
             if not allowed:
                 raise env.EnvError(f"No PostgreSQL answers in {str(folder.run)!r}; start manage.py up first.")
             try:
-                fresh = stack.enter_context(_own_server(folder, handle))
+                stack.enter_context(_own_server(folder, handle))
             except lock.Held as error:
                 if time.monotonic() > end:
                     raise env.EnvError(
@@ -80,11 +74,12 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
                         "but its PostgreSQL does not answer."
                     ) from None
                 time.sleep(0.1)
-        yield fresh
+        lock.wait(folder.root / "starting.lock")  # of another command that is still making the tables
+        yield
 
 
 @contextlib.contextmanager
-def _own_server(folder: folders.Folder, handle: int) -> Iterator[bool]:
+def _own_server(folder: folders.Folder, handle: int) -> Iterator[None]:
     """PostgreSQL for as long as this command, and others that found it meanwhile, need it."""
 
     def say(line: str) -> None:
@@ -93,16 +88,37 @@ def _own_server(folder: folders.Folder, handle: int) -> Iterator[bool]:
     with lock.own(folder.lock):
         leftovers.clear(folder, database_url=folder.database_url, say=say)
         server = postgres.program(folder, say=say)
-        process = processes.start(server)
-        processes.note(folder, server.name, process.pid)
+        with lock.own(folder.root / "starting.lock"):
+            process = processes.start(server)
+            processes.note(folder, server.name, process.pid)
+            try:
+                _until_usable(folder, server, process)
+            except BaseException:
+                processes.stop(process, server, within=10)
+                raise
         try:
-            end = time.monotonic() + _START_WITHIN
-            while not postgres.answers(folder.database_url):
-                if process.poll() is not None or time.monotonic() > end:
-                    raise env.EnvError(f"PostgreSQL does not come up; see {server.log}.")
-                time.sleep(0.02)
-            yield postgres.make_database(folder.database_url)
+            yield
         finally:
             lock.alone(handle)
             processes.stop(process, server, within=10)
             processes.forget(folder, server.name)
+
+
+def _until_usable(
+    folder: folders.Folder, server: processes.Program, process: subprocess.Popen[bytes]
+) -> None:
+    end = time.monotonic() + _START_WITHIN
+    while not postgres.answers(folder.database_url):
+        if process.poll() is not None or time.monotonic() > end:
+            raise env.EnvError(f"PostgreSQL does not come up; see {server.log}.")
+        time.sleep(0.02)
+    postgres.make_database(folder.database_url)
+    if postgres.has_tables(folder.database_url):
+        return
+    made = subprocess.run(
+        [sys.executable, str(children.BASE_DIR / "manage.py"), "migrate", "--noinput", "--verbosity=0"],
+        env={**os.environ, "DATABASE_URL": folder.database_url},
+        check=False,
+    )
+    if made.returncode != 0:
+        raise env.EnvError("The tables could not be made.")

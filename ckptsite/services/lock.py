@@ -42,6 +42,12 @@ def share(path: Path) -> Iterator[int]:
         os.close(handle)
 
 
+def wait(path: Path) -> None:
+    """Wait until nobody owns the lock at `path`."""
+    with share(path):
+        pass
+
+
 def alone(handle: int) -> None:
     """Wait until nobody else shares the lock."""
     fcntl.flock(handle, fcntl.LOCK_EX)

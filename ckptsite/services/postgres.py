@@ -100,6 +100,12 @@ def make_database(url: str) -> bool:
         return True
 
 
+def has_tables(url: str) -> bool:
+    """True once the database at `url` has been migrated."""
+    with connect(url) as connection:
+        return connection.execute("select to_regclass('django_migrations') is not null").fetchone() == (True,)
+
+
 def require(url: str) -> str:
     """The version of the server at `url`. Refuses in one sentence when it can't be used."""
     try:
