@@ -55,7 +55,7 @@ def collect(
             elif name in required:
                 raise BadInput(f"{label}: choose a file.", field=name)
             continue
-        text = values.get(name, "").strip() or _default(spec)
+        text = values.get(name, "").strip() or default_of(spec)
         if text:
             given[name] = _value(label, name, spec, text)
         elif name in required:
@@ -63,7 +63,8 @@ def collect(
     return given
 
 
-def _default(spec: Mapping[str, Any]) -> str:
+def default_of(spec: Mapping[str, Any]) -> str:
+    """Return the value that an input has when nothing is given; "today" is this very day."""
     default = spec.get("default", "")
     if default == TODAY and spec.get("format") == "date":
         return datetime.datetime.now(tz=datetime.UTC).date().isoformat()

@@ -142,23 +142,33 @@ class RunRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputField:
+    """One input of an agent; `kind` is file, date, number or text. Errors stand under its name."""
+
+    name: str
+    label: str
+    hint: str
+    kind: str
+    value: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentChoice:
     name: str
     label: str
     description: str
-    accepts: str  # value of the file field's accept: ".csv"
-    input_hint: str
+    fields: tuple[InputField, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartForm:
-    """Drawn with what was typed before after an error; fields: agent, title, file, input, token."""
+    """Drawn with what was typed before after an error; fields: agent, title, token, and the agents' own."""
 
     agents: tuple[AgentChoice, ...]
     token: str
     agent: str = ""
     title: str = ""
-    input: str = ""
     errors: dict[str, str] = field(default_factory=dict)
     opened: bool = False
 

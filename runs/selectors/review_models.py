@@ -100,6 +100,7 @@ class Marks:
     digest: str
     evidence: int
     token: str  # one per drawn form, so that a double click decides once
+    rendered_at: Moment  # the database's time at drawing; forms carry it signed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +134,14 @@ class ReviewPage:
     votes: tuple[Vote, ...]
     may_decide: bool
     blocked: str  # why not, in one sentence with what helps
+    approval_blocked: str  # may reject but not approve, and why: "You started this run, ..."
+    alone: bool  # a second person would be needed, but there is none
     reason_required: bool  # to approve; a rejection always needs one
     retype: Retype | None
     doubt: Doubt | None
     failure: Failure | None
     undo_seconds: float
+    undo_left: float  # seconds in which this approval can still be taken back
     outcome: str  # closed reviews: one sentence, who, what, when
     outcome_reason: str
     next_id: int | None
@@ -146,10 +150,19 @@ class ReviewPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Done:
+    """What this person has just decided, shown once on the page that follows."""
+
+    review_id: int
+    sentence: str
+    undo_left: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """What a person typed, to be drawn again after 409 or 422. `errors` by field name; "" is the whole form."""
 
-    decision: str = ""
+    verdict: str = ""
     reason: str = ""
     then: str = "tell"
     retype: str = ""

@@ -120,6 +120,7 @@ class PlanPage:
     author: str
     made_at: Moment | None
     steps: tuple[PlanStep, ...]
+    page: page_models.Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +133,8 @@ class TranscriptEntry:
     at: Moment
     text: str = ""
     json: str = ""  # canonical JSON text, shown in numbered lines
+    beginning: str = ""  # of the JSON text, where it is too large for a page
+    size: int = 0  # bytes of the JSON text
     shortened: bool = False  # text or json is a preview; the rest is behind raw_url
     raw_url: str = ""
     digest: str = ""
@@ -159,6 +162,7 @@ class EffectRow:
     request_digest: str
     attempts: int
     by: str  # who released it
+    outcome: str = ""  # what came of it, in a sentence
     receipt: str = ""  # canonical JSON text
     review_id: int | None = None
     contradiction: str = ""

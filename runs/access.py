@@ -1,0 +1,109 @@
+"""The only way a view obtains an object.
+
+Who may not see a thing gets the same 404 as for one that isn't there; only who sees it learns with a 403 that an act
+on it is not theirs. What changes something is checked again, under lock, by the transition itself.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from runs import models, rights
+
+Person = models.User | AnonymousUser
+Row = TypeVar("Row")
+
+WORDS: dict[rights.Act, str] = {
+    rights.Act.START: "start runs",
+    rights.Act.DECIDE: "decide",
+    rights.Act.PAUSE: "pause runs",
+    rights.Act.RESUME: "resume runs",
+    rights.Act.STOP: "stop runs",
+    rights.Act.ANSWER_FAILURE: "answer for failed runs",
+    rights.Act.AUDIT: "read the audit trail",
+    rights.Act.SWITCH: "use the switches",
+    rights.Act.PEOPLE: "manage people",
+}
+
+
+class Forbidden(PermissionDenied):
+    """The person sees the thing, but this act isn't theirs; the message is one sentence that says whose it is."""
+
+
+class NoGroup(Http404):
+    """The person is in no group that sees anything; the message says what helps."""
+
+
+def roles(user: Person) -> frozenset[str]:
+    """Return the person's roles, read once for each request."""
+    if not isinstance(user, models.User):
+        return frozenset()
+    known: frozenset[str] | None = getattr(user, "_roles_of_request", None)
+    if known is None:
+        known = user.roles()
+        user._roles_of_request = known  # type: ignore[attr-defined]  # a cache on the request's own user object
+    return known
+
+
+def may(user: Person, act: rights.Act) -> bool:
+    """Return whether the person may do `act` at all."""
+    return rights.may(roles(user), act)
+
+
+def see(user: Person) -> None:
+    """Refuse (NoGroup, a 404) somebody who may see nothing here."""
+    if not may(user, rights.Act.VIEW):
+        raise NoGroup(
+            "Your account is in no group yet, so there is nothing here for you. An administrator can add you to one."
+        )
+
+
+def require(user: Person, act: rights.Act) -> None:
+    """Refuse (NoGroup) who sees nothing, then (Forbidden) who may not do `act`, naming who may."""
+    see(user)
+    if not may(user, act):
+        raise Forbidden(refusal(act))
+
+
+def refusal(act: rights.Act) -> str:
+    """Return the sentence for somebody who may not do `act`."""
+    holders = [f"“{role}”" for role in rights.holders(act)]
+    groups = holders[0] if len(holders) == 1 else f"{', '.join(holders[:-1])} or {holders[-1]}"
+    return f"You may not {WORDS.get(act, 'do this')}; people in the group {groups} can."
+
+
+def run_for(user: Person, run_id: int) -> models.Run:
+    """Return the run with its agent and its people, as of now. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    rows = models.Run.objects.select_related(
+        "agent_version__agent", "created_by", "hold_by", "stop_by", "superseded_by"
+    )
+    return _one(rows.filter(pk=run_id).first(), "run", run_id)
+
+
+def review_for(user: Person, review_id: int) -> models.Review:
+    """Return the review. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    return _one(models.Review.objects.filter(pk=review_id).first(), "question", review_id)
+
+
+def action_for(user: Person, action_id: int) -> models.Action:
+    """Return the action. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    return _one(models.Action.objects.filter(pk=action_id).first(), "action", action_id)
+
+
+def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
+    """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    return _one(models.Entry.objects.filter(run_id=run_id, position=position).first(), "entry", position)
+
+
+def _one(row: Row | None, what: str, number: int) -> Row:
+    if row is None:
+        raise Http404(f"There is no {what} {number} here.")
+    return row

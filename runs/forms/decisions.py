@@ -1,0 +1,98 @@
+"""The decision form: what a person answered, and exactly what they saw when they did."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runs import lifecycle
+from runs.forms import marks
+
+LONGEST = 4_000
+VERDICTS: dict[str, tuple[str, ...]] = {
+    lifecycle.ReviewKind.ACTION: ("approve", "reject"),
+    lifecycle.ReviewKind.IN_DOUBT: ("happened", "absent_do", "absent_leave", "unknown"),
+    lifecycle.ReviewKind.FAILURE: ("retry", "stop"),
+}
+_UNANSWERED: dict[str, str] = {
+    lifecycle.ReviewKind.IN_DOUBT: "Choose what you found.",
+    lifecycle.ReviewKind.FAILURE: "Choose what next.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the form is about, as far as checking it needs."""
+
+    review_id: int
+    kind: str
+    reason_required: bool
+    retype: str | None = None
+    retype_label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """The form as it was sent; `errors` by field name, "" is the whole form."""
+
+    verdict: str
+    revision: int
+    digest: str
+    token: str
+    evidence_number: int
+    rendered_at: datetime.datetime | None
+    reason: str
+    retype: str
+    receipt: str
+    then: str
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def read(post: Mapping[str, str], asked: Asked) -> Given:
+    """Return what was sent, with one sentence for each field that can't stay so."""
+    verdict = post.get("verdict", "")
+    reason, retype, receipt = (_clean(post.get(name, "")) for name in ("reason", "retype", "receipt"))
+    errors: dict[str, str] = {}
+    if verdict not in VERDICTS.get(asked.kind, ()):
+        errors["verdict"] = _UNANSWERED.get(asked.kind, "Choose an answer.")
+    for name, text in (("reason", reason), ("receipt", receipt)):
+        if len(text) > LONGEST:
+            errors[name] = f"This is too long: {len(text):,} characters; at most {LONGEST:,} are kept."
+        elif "\x00" in text:
+            errors[name] = "This holds a NUL character, which can't be kept."
+    if not reason and "reason" not in errors:
+        if verdict == "reject":
+            errors["reason"] = "Say why you reject it; the agent and the auditors read the reason."
+        elif asked.kind != lifecycle.ReviewKind.ACTION:
+            errors["reason"] = "Give a reason: where you looked, or what changed."
+        elif asked.reason_required:
+            errors["reason"] = "Say what you checked; at this tier every approval needs a reason."
+    if verdict == "approve" and asked.retype is not None and retype.strip() != asked.retype.strip():
+        what = asked.retype_label or "value"
+        typed = "What you typed differs" if retype.strip() else "It is still empty"
+        errors["retype"] = f"Type this exactly as it is shown: {what}. {typed}."
+    if verdict == "happened" and not receipt and "receipt" not in errors:
+        errors["receipt"] = "Say how you know that it happened: a reference, a message id, what you saw."
+    return Given(
+        verdict=verdict,
+        revision=_number(post.get("revision", "")),
+        digest=post.get("digest", "")[:64],
+        token=post.get("token", "")[:64],
+        evidence_number=_number(post.get("evidence_number", "")),
+        rendered_at=marks.read(post.get("rendered_at", ""), review_id=asked.review_id),
+        reason=reason,
+        retype=retype,
+        receipt=receipt,
+        then="stop" if post.get("then") == "stop" else "tell",
+        errors=errors,
+    )
+
+
+def _clean(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()
+
+
+def _number(text: str) -> int:
+    """Return the number, or one that no row has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1

@@ -1,0 +1,56 @@
+"""Answers that hold for every page: a refusal is a page, a database that is away is 503, nothing is cached."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
+
+from runs.transitions import refusals
+from runs.views import errors
+
+log = structlog.get_logger(__name__)
+
+
+class PageMiddleware:
+    """Works for both kinds of servers; the stream is only passed through."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(
+        self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+    ) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        response = self.get_response(request)
+        if isinstance(response, HttpResponseBase):
+            return _kept_out_of_caches(response)
+
+        async def later() -> HttpResponseBase:
+            return _kept_out_of_caches(await response)
+
+        return later()
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Turn what a transition refused, and a database that is away, into their pages."""
+        if isinstance(exception, refusals.Refused):
+            return errors.refused(request, exception)
+        if isinstance(exception, errors.AWAY):
+            log.warning("database_away", path=request.path, error=f"{type(exception).__name__}: {exception}")
+            return errors.unavailable(request)
+        return None
+
+
+def _kept_out_of_caches(response: HttpResponseBase) -> HttpResponseBase:
+    if not response.has_header("Cache-Control"):
+        response["Cache-Control"] = "no-store"
+    patch_vary_headers(response, ["HX-Request"])
+    return response

@@ -1,0 +1,238 @@
+"""The parts of the review page: what will happen, why one is asked, what is known, what was decided."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F
+
+from runs import lifecycle, models
+from runs.selectors import deciding, page_models, review_models, tools
+
+Votes = tuple[tuple[review_models.Vote, int], ...]
+
+_VERDICTS = {
+    "approve": "approved",
+    "reject": "rejected",
+    "happened": "said that it happened",
+    "absent_do": "said that it did not happen and shall be done",
+    "absent_leave": "said that it did not happen and shall be left",
+    "unknown": "said that it can't be known",
+    "retry": "had it tried again",
+    "stop": "ended it",
+}
+_CLOSED = {
+    lifecycle.Review.EXPIRED: "Nobody answered in time, so this was not done.",
+    lifecycle.Review.SETTLED: "It was found out meanwhile; nobody has to answer any more.",
+    lifecycle.Review.SUPERSEDED: "This is no longer asked.",
+}
+_AROUND = 2
+
+
+def verdict_words(verdict: str) -> str:
+    """Return a verdict as the verb of a sentence."""
+    return _VERDICTS.get(verdict, "answered")
+
+
+def preview(review: models.Review, action: models.Action | None) -> review_models.Preview:
+    """Return what will happen, as the tool worked it out from the arguments; what could not be is said."""
+    notes = tuple(str(note) for note in (review.content or {}).get("notes") or ())
+    if action is None:
+        return review_models.Preview(sentence="")
+    shown: Mapping[str, Any] | None = action.preview
+    if shown is None:
+        return review_models.Preview(sentence=tools.title(action.tool), warnings=notes, missing=True)
+    values = {str(value) for _, value in shown.get("facts", [])}
+    head = [
+        page_models.Fact(label=label, value=str(shown[name]))
+        for name, label in (("target", "Where"), ("money", "Money"))
+        if shown.get(name) and str(shown[name]) not in values
+    ]
+    rows = [page_models.Fact(label=str(label), value=str(value)) for label, value in shown.get("facts", [])]
+    tail = [page_models.Fact(label="Reaches", value=str(shown["audience"]))] if shown.get("audience") else []
+    body = str(shown.get("body") or "")
+    return review_models.Preview(
+        sentence=str(shown.get("summary") or tools.title(action.tool)),
+        facts=(*head, *rows, *tail),
+        texts=(review_models.PreviewText(title="Text as it will be read", text=body),) if body else (),
+        warnings=(*notes, *(str(text) for text in shown.get("warnings") or ())),
+        reversible=str(shown.get("reversal") or ""),
+    )
+
+
+def tier_reason(review: models.Review, action: models.Action | None) -> str:
+    """Return why this has its tier and why one is asked."""
+    why = str((review.content or {}).get("why") or "")
+    if action is None:
+        return why
+    declared = f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
+    return f"{why} {declared}".strip()
+
+
+def policy(action: models.Action | None) -> str:
+    """Return the rule that asked, with its version."""
+    if action is None or action.policy_version is None:
+        return ""
+    name = f"“{action.rule}”, " if action.rule else ""
+    return f"{name}policy {action.policy_version.policy.name}, version {action.policy_version.number}"
+
+
+def facts(action: models.Action | None) -> tuple[page_models.Fact, ...]:
+    """Return the facts beside the question: what protects it, what makes it the same, the world when asked."""
+    if action is None:
+        return ()
+    found = [page_models.Fact(label="If it is cut off", value=tools.protection_words(action.protection))]
+    identity = action.identity
+    if isinstance(identity, Mapping) and identity:
+        text = ", ".join(f"{tools.label(name)} {tools.plain(value)}" for name, value in identity.items())
+        found.append(page_models.Fact(label="Done once per", value=tools.short(text, 300)))
+    if isinstance(action.precondition, Mapping):
+        found += [
+            page_models.Fact(label=f"{tools.label(name)}, when asked", value=tools.short(tools.plain(value), 300))
+            for name, value in action.precondition.items()
+        ]
+    return tuple(found)
+
+
+def steps(run_id: int, action: models.Action | None) -> tuple[review_models.PlanContext, ...]:
+    """Return the plan's steps around the action's own."""
+    if action is None or not action.step:
+        return ()
+    rows = models.PlanStep.objects.filter(run=run_id)
+    own = rows.filter(key=action.step).values("order")[:1]
+    near = rows.annotate(away=F("order") - own).filter(away__gte=-_AROUND, away__lte=_AROUND).order_by("order")
+    return tuple(
+        review_models.PlanContext(
+            number=row.order + 1, title=row.title, state=row.state, current=row.key == action.step
+        )
+        for row in near.only("order", "title", "state", "key")
+    )
+
+
+def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
+    """Return the decisions with who gave them; while a second person is awaited, the others' stay hidden."""
+    blind = review.quorum > 1 and review.status == lifecycle.Review.OPEN
+    return tuple(
+        (
+            review_models.Vote(
+                by=row.person.display(),
+                at=row.created_at,
+                verdict="" if blind and row.person_id != viewer.user.pk else verdict_words(row.verdict),
+                reason="" if blind and row.person_id != viewer.user.pk else row.reason,
+            ),
+            row.person_id,
+        )
+        for row in review.decisions.filter(revision=review.revision).select_related("person").order_by("id")
+    )
+
+
+def outcome(review: models.Review, given: Votes, action: models.Action | None) -> tuple[str, str]:
+    """Return what became of a closed question: one sentence, and the reason that was given."""
+    if review.status == lifecycle.Review.OPEN:
+        return "", ""
+    last = given[-1][0] if given else None
+    if review.status == lifecycle.Review.SUPERSEDED and last is not None and review.answer == "approve":
+        return f"{last.by} approved this; the approval no longer holds.", last.reason
+    if review.status in _CLOSED or last is None:
+        return _CLOSED.get(lifecycle.Review(review.status), "This is closed."), ""
+    return f"{last.by} {last.verdict} this.{_after(review, action)}", last.reason
+
+
+def _after(review: models.Review, action: models.Action | None) -> str:
+    """Return what came of an approval so far."""
+    if action is None or review.status != lifecycle.Review.APPROVED:
+        return ""
+    if action.status == lifecycle.Action.SUCCEEDED:
+        return f" Done: {(action.receipt or {}).get('summary', '')}".rstrip(": ")
+    return {
+        lifecycle.Action.HELD: " It starts in a moment.",
+        lifecycle.Action.APPROVED: " It starts in a moment.",
+        lifecycle.Action.INTENT: " It is being done right now.",
+        lifecycle.Action.FAILED: f" It did not happen: {action.error}",
+        lifecycle.Action.IN_DOUBT: " Whether it happened isn't known yet.",
+        lifecycle.Action.ABANDONED: " Whether it happened could not be found out.",
+    }.get(lifecycle.Action(action.status), "")
+
+
+def done_sentence(decision: models.Decision, review: models.Review) -> str:
+    """Return what a person has just done, for the banner on the next page."""
+    what = tools.short(review.title, 160)
+    match decision.verdict:
+        case "approve" if review.status == lifecycle.Review.OPEN:
+            return f"Your approval is noted, it needs one more: {what}"
+        case "approve" if review.status == lifecycle.Review.SUPERSEDED:
+            return f"Taken back, nothing was done: {what}"
+        case "approve":
+            return f"Approved: {what}"
+        case "reject":
+            return f"Rejected, it is not done: {what}"
+        case "retry":
+            return f"The run goes on: {what}"
+        case "stop":
+            return f"The run stays ended: {what}"
+    return f"Recorded: you {verdict_words(decision.verdict)}. {what}"
+
+
+def doubt(review: Any, action: models.Action) -> review_models.Doubt:
+    """Return the facts behind "did it happen?"; the database's clock says whether "it did not" may be said."""
+    occurrence = action.occurrence
+    sent = (occurrence.attempts if occurrence else None) or [{}]
+    horizon = occurrence.horizon if occurrence else review.opened_at
+    deadline = datetime.datetime.fromisoformat(sent[-1]["deadline"]) if "deadline" in sent[-1] else horizon
+    rows = list(models.Evidence.objects.filter(action=action).order_by("number"))
+    looks = [row.created_at for row in rows if row.source == "lookup"]
+    absent = occurrence is not None and review.now >= horizon
+    return review_models.Doubt(
+        attempted_at=occurrence.first_sent_at if occurrence and occurrence.first_sent_at else review.opened_at,
+        deadline=deadline,
+        horizon=horizon,
+        looked_at=looks[-1] if looks else None,
+        may_say_absent=absent,
+        absent_reason="" if absent else "The request may still arrive, so nobody can say yet that it did not happen. "
+        "Look again after that time.",
+        attempts=action.attempt,
+        evidence=tuple(
+            page_models.Fact(
+                label=f"Attempt {row.attempt}: {'it happened' if row.outcome == 'happened' else 'it did not happen'}",
+                value=str(row.content.get("summary") or row.content.get("reason") or ""),
+            )
+            for row in rows
+        ),
+        lookup=tools.looks_up(action.tool),
+    )
+
+
+def failure(review: models.Review) -> review_models.Failure:
+    """Return the facts behind a failed run."""
+    content = review.content or {}
+    step = (
+        models.PlanStep.objects.filter(run=review.run_id, state=lifecycle.Step.FAILED)
+        .order_by("order")
+        .only("order", "title")
+        .first()
+    )
+    kept = models.Action.objects.filter(run=review.run_id, status=lifecycle.Action.SUCCEEDED).count()
+    error = str(content.get("cause") or review.title)
+    if content.get("detail"):
+        error = f"{error}\n{content['detail']}"
+    return review_models.Failure(
+        error=error,
+        where=f"Step {step.order + 1}: {step.title}" if step else "",
+        attempts=review.run.attempts,
+        at=review.opened_at,
+        checkpoint=int(content.get("checkpoint") or 0),
+        kept=_kept(kept),
+    )
+
+
+def _kept(count: int) -> str:
+    if not count:
+        return ""
+    one = count == 1
+    again = "it isn't" if one else "they aren't"
+    return (
+        f"{'One thing' if one else f'{count} things'} that reached outside {'was' if one else 'were'} done and "
+        f"{'stays' if one else 'stay'} so; {again} done again."
+    )

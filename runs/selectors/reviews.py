@@ -1,0 +1,177 @@
+"""The review page: one question with everything that a person needs to answer it. A fixed number of queries."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from typing import Any
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from runs import exact, lifecycle, models, rights
+from runs.selectors import deciding, inbox, now, queue, review_models, review_parts, tools
+
+
+def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
+    """Return the page of a review that exists."""
+    review: Any = (
+        models.Review.objects.select_related(
+            "run__agent_version__agent",
+            "run__created_by",
+            "action__occurrence",
+            "action__policy_version__policy",
+        )
+        .annotate(now=now.ClockNow())
+        .get(pk=review_id)
+    )
+    run, action = review.run, review.action
+    agent = run.agent_version.agent
+    text, sound = _arguments(action)
+    votes = review_parts.votes(review, viewer)
+    others = deciding.held_by_others(viewer.user)
+    blocked = _blocked(review, viewer, votes, sound=sound)
+    previous_id, next_id = _neighbours(review)
+    outcome, outcome_reason = review_parts.outcome(review, votes, action)
+    content = review.content or {}
+    decisive = tools.decisive(action.tool) if action else ()
+    return review_models.ReviewPage(
+        review_id=review.pk,
+        kind=review.kind,
+        status=review.status,
+        tier=review.tier,
+        tier_reason=review_parts.tier_reason(review, action),
+        policy=review_parts.policy(action),
+        title=inbox.effect_of(review),
+        tool=action.tool if action else agent.title,
+        agent=f"{agent.title or agent.name}, version {run.agent_version.number}",
+        run_id=run.pk,
+        run_title=run.title,
+        preview=review_parts.preview(review, action),
+        arguments=text,
+        arguments_digest=action.digest if action else "",
+        decisive_names=decisive,
+        changed_names=(),
+        marks=review_models.Marks(
+            revision=review.revision,
+            digest=review.digest,
+            evidence=action.evidence_number if _in_doubt(review) else review.evidence_number,
+            token=secrets.token_urlsafe(24),
+            rendered_at=review.now,
+        ),
+        waiting_since=review.opened_at,
+        due_at=review.due_at,
+        overdue=review.due_at < review.now,
+        expires_at=review.expires_at,
+        said=_said(action),
+        steps=review_parts.steps(run.pk, action),
+        facts=review_parts.facts(action),
+        first_time=(),
+        quorum=review.quorum,
+        votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
+        may_decide=not blocked,
+        blocked=blocked,
+        approval_blocked=deciding.approval_blocked(
+            review, viewer, started_by=run.created_by_id, others=others
+        ),
+        alone=deciding.alone(review, viewer, started_by=run.created_by_id, others=others),
+        reason_required=review.reason_required or review.tier >= 3,
+        retype=_retype(content.get("retype")),
+        doubt=review_parts.doubt(review, action) if _in_doubt(review) else None,
+        failure=review_parts.failure(review) if review.kind == lifecycle.ReviewKind.FAILURE else None,
+        undo_seconds=review.undo_seconds,
+        undo_left=_undo_left(review, viewer),
+        outcome=outcome,
+        outcome_reason=outcome_reason,
+        next_id=next_id,
+        previous_id=previous_id,
+        approve_label="Approve",
+    )
+
+
+def done(review_id: int, viewer: deciding.Viewer) -> review_models.Done | None:
+    """Return what this person has just decided about the review, or None if they haven't."""
+    decision = (
+        models.Decision.objects.filter(review_id=review_id, person=viewer.user)
+        .select_related("review__action")
+        .order_by("-id")
+        .first()
+    )
+    if decision is None:
+        return None
+    review: Any = decision.review
+    review.now = models.Review.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=review.pk)
+    return review_models.Done(
+        review_id=review.pk,
+        sentence=review_parts.done_sentence(decision, review),
+        undo_left=_undo_left(review, viewer),
+    )
+
+
+def _in_doubt(review: models.Review) -> bool:
+    return review.kind == lifecycle.ReviewKind.IN_DOUBT
+
+
+def _arguments(action: models.Action | None) -> tuple[str, bool]:
+    """Return the stored text of the arguments itself, and whether it still has its digest."""
+    if action is None:
+        return "", True
+    text: str = (
+        models.Revision.objects.filter(action=action, number=action.revision)
+        .annotate(text=Cast("arguments", TextField()))
+        .values_list("text", flat=True)
+        .get()
+    )
+    return text, exact.digest(text) == action.digest
+
+
+def _blocked(
+    review: models.Review, viewer: deciding.Viewer, votes: review_parts.Votes, *, sound: bool
+) -> str:
+    if not sound:
+        return "The stored arguments no longer have the digest under which they were proposed. Nobody may approve them."
+    if review.status == lifecycle.Review.OPEN and any(person == viewer.user.pk for _, person in votes):
+        return "You have decided. It needs somebody else's decision too."
+    return deciding.blocked(review, viewer)
+
+
+def _neighbours(review: models.Review) -> tuple[int | None, int | None]:
+    key = (review.due_at, review.pk)
+    rows = queue.open_reviews().exclude(pk=review.pk).values_list("due_at", "pk")
+    before = rows.filter(due_at__lte=key[0]).order_by("-due_at", "-pk")[:3]
+    after = rows.filter(due_at__gte=key[0]).order_by("due_at", "pk")[:3]
+    previous = next((pk for due, pk in before if (due, pk) < key), None)
+    following = next((pk for due, pk in after if (due, pk) > key), None)
+    return previous, following
+
+
+def _said(action: models.Action | None) -> str:
+    """Return what the agent wrote with the reply that proposed this."""
+    if action is None:
+        return ""
+    content = models.Entry.objects.filter(run=action.run_id, position=action.reply_position).values_list(
+        "content", flat=True
+    )
+    reply = content.first() or {}
+    calls = reply.get("calls") or []
+    label = str(calls[action.call_index].get("label") or "") if action.call_index < len(calls) else ""
+    text = str(reply.get("text") or "")
+    return "\n\n".join(part for part in (text, label) if part)
+
+
+def _retype(found: dict[str, str] | None) -> review_models.Retype | None:
+    if not found:
+        return None
+    return review_models.Retype(label=tools.label(found["field"]), value=found["value"])
+
+
+def _undo_left(review: Any, viewer: deciding.Viewer) -> float:
+    """Return for how many seconds this person may still take the approval back."""
+    if review.status != lifecycle.Review.APPROVED or review.consumed_by_id is not None:
+        return 0.0
+    if review.closed_at is None or not rights.may_decide(viewer.roles, review.groups):
+        return 0.0
+    start = review.closed_at + datetime.timedelta(seconds=review.undo_seconds)
+    return max(0.0, (start - review.now).total_seconds())
+
+

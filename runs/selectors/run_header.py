@@ -1,0 +1,137 @@
+"""What stands above every tab of a run: how it stands, what waits, what it has used, what one may do."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+from django.db.models import Count, Q
+
+from runs import lifecycle, models, rights
+from runs.selectors import deciding, inbox, now, page_models, queue, run_models, words
+
+TABS = (
+    ("run", "Timeline"),
+    ("run-plan", "Plan"),
+    ("run-transcript", "Transcript"),
+    ("run-effects", "Effects"),
+    ("run-usage", "Usage"),
+)
+WARN = 80
+ASKS_SHOWN = 20
+
+
+def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.RunHeader:
+    """Return the head of the run's pages, with `tab` as the current one."""
+    asked = list(
+        queue.open_reviews().filter(run=run).select_related("action").order_by(*queue.ORDER)[: ASKS_SHOWN + 1]
+    )
+    steps = models.PlanStep.objects.filter(run=run).aggregate(
+        total=Count("pk"), done=Count("pk", filter=Q(state__in=lifecycle.STEP_CLOSED))
+    )
+    frame = models.Installation.objects.annotate(now=now.ClockNow()).values_list("paused_all", "now").get(pk=1)
+    paused_all, moment = frame
+    version = run.agent_version
+    return run_models.RunHeader(
+        run_id=run.pk,
+        title=run.title,
+        agent=version.agent.title or version.agent.name,
+        agent_version=version.number,
+        status=run.status,
+        sentence=words.sentence(
+            run,
+            [words.Asked(row.kind, row.opened_at) for row in asked],
+            now=moment,
+            paused_all=paused_all,
+        ),
+        error=run.error if run.status == lifecycle.Run.FAILED else "",
+        started_by=run.created_by.display(),
+        created_at=run.created_at,
+        ended_at=run.ended_at,
+        dry_run=run.mode == models.Run.Mode.DRY_RUN,
+        stop_asked=run.stop_at is not None and run.status not in lifecycle.RUN_ENDED,
+        controls=_controls(run, viewer),
+        control_blocked=_control_blocked(run, viewer),
+        reviews=tuple(
+            run_models.OpenReview(
+                review_id=row.pk,
+                kind=row.kind,
+                tier=row.tier,
+                effect=inbox.effect_of(row),
+                since=row.opened_at,
+            )
+            for row in asked[:ASKS_SHOWN]
+        ),
+        meters=meters(run, moment),
+        steps_done=steps["done"],
+        steps_total=steps["total"],
+        tabs=tuple(
+            page_models.Tab(name=name, label=label, count=None, current=name == tab, query="")
+            for name, label in TABS
+        ),
+        lineage=_lineage(run),
+    )
+
+
+def meters(run: models.Run, moment: datetime.datetime) -> tuple[run_models.Meter, ...]:
+    """Return what was used of what may be used; lines without use and limit are left out."""
+    active = run.active_seconds
+    if run.status == lifecycle.Run.RUNNING and run.claimed_at is not None:
+        active += max(0.0, (moment - run.claimed_at).total_seconds())
+    budget = run.budget or {}
+    lines = [
+        _meter("Turns", "count", run.steps, budget.get("steps")),
+        _meter("Tool calls", "count", run.calls, budget.get("calls")),
+        _meter("Tokens", "count", run.tokens_in + run.tokens_out, budget.get("tokens")),
+        _meter(
+            "Cost",
+            "money",
+            now.dollars(run.cost_micro, known=run.cost_known),
+            now.dollars(budget["cost_micro"], known=True) if "cost_micro" in budget else None,
+        ),
+        _meter("Time at work", "seconds", decimal.Decimal(round(active, 1)), budget.get("seconds")),
+    ]
+    return tuple(line for line in lines if line.used or line.limit is not None or line.used is None)
+
+
+def _meter(
+    label: str, unit: str, used: decimal.Decimal | int | None, limit: decimal.Decimal | int | None
+) -> run_models.Meter:
+    percent = None
+    if used is not None and limit:
+        percent = min(100, int(100 * decimal.Decimal(used) / decimal.Decimal(limit)))
+    return run_models.Meter(
+        label=label,
+        unit=unit,
+        used=None if used is None else decimal.Decimal(used),
+        limit=None if limit is None else decimal.Decimal(limit),
+        percent=percent,
+        warn=percent is not None and percent >= WARN,
+    )
+
+
+def _controls(run: models.Run, viewer: deciding.Viewer) -> tuple[run_models.Control, ...]:
+    if run.status in lifecycle.RUN_ENDED or run.stop_at is not None:
+        return ()
+    found = []
+    if run.hold_by_id is not None:
+        by_admin = run.hold_right == rights.ADMIN and rights.ADMIN not in viewer.roles
+        if viewer.may(rights.Act.RESUME) and not by_admin:
+            found.append(run_models.Control.RESUME)
+    elif viewer.may(rights.Act.PAUSE):
+        found.append(run_models.Control.PAUSE)
+    if viewer.may(rights.Act.STOP):
+        found.append(run_models.Control.STOP)
+    return tuple(found)
+
+
+def _control_blocked(run: models.Run, viewer: deciding.Viewer) -> str:
+    if run.status in lifecycle.RUN_ENDED or run.stop_at is not None or viewer.may(rights.Act.STOP):
+        return ""
+    return "Operators and reviewers may pause and stop runs."
+
+
+def _lineage(run: models.Run) -> str:
+    if run.superseded_by_id is not None:
+        return "A later attempt took over"
+    return "" if run.root_id == run.pk else "A later attempt of an earlier run"

@@ -1,0 +1,130 @@
+"""Lines of a run's log as pages read them: whole where they are small, else their beginning."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Left, Length
+
+from runs import models
+from runs.state import CallId
+
+SMALL = 60_000
+BEGINNING = 4_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line; `text` is the stored JSON or its beginning, `content` what could be read of it."""
+
+    position: int
+    kind: str
+    text: str
+    whole: bool
+    size: int
+    content: Mapping[str, Any]
+    number: int | None
+    boundary: str
+    head: str
+    digest: str
+    created_at: datetime.datetime
+
+    @property
+    def call(self) -> CallId | None:
+        """Return the call that this line is about, if it is about one."""
+        found = self.content.get("call")
+        return (found[0], found[1]) if isinstance(found, list) and len(found) == 2 else None
+
+
+def cut(rows: QuerySet[models.Entry]) -> QuerySet[models.Entry]:
+    """Return the lines with `size` and `shown`, so that a huge one costs no more than its beginning."""
+    text = Cast("content", TextField())
+    return rows.defer("content", "counters").annotate(
+        size=Length(text), shown=Case(When(size__lte=Value(SMALL), then=text), default=Left(text, BEGINNING))
+    )
+
+
+def line(row: Any) -> Line:
+    """Return a row of `cut` as a line."""
+    whole = row.size <= SMALL
+    return Line(
+        position=row.position,
+        kind=row.kind,
+        text=row.shown,
+        whole=whole,
+        size=row.size,
+        content=json.loads(row.shown) if whole else leading(row.shown),
+        number=row.number,
+        boundary=row.boundary or "",
+        head=row.head,
+        digest=row.digest,
+        created_at=row.created_at,
+    )
+
+
+def leading(text: str) -> dict[str, Any]:
+    """Return the members of a JSON object that stand whole in the beginning `text` of it."""
+    decoder = json.JSONDecoder()
+    found: dict[str, Any] = {}
+    at = 1
+    while at < len(text):
+        try:
+            name, at = decoder.raw_decode(text, at)
+            value, at = decoder.raw_decode(text, at + 1)
+        except ValueError:
+            break
+        if at >= len(text):
+            break  # a number may go on behind the cut
+        found[name] = value
+        at += 1
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The actions and steps that lines speak of."""
+
+    actions: Mapping[CallId, models.Action]
+    steps: Mapping[str, str]
+    reviews: Mapping[int, models.Review]
+
+    def action(self, found: Line) -> models.Action | None:
+        """Return the action that the line is about."""
+        return self.actions.get(found.call) if found.call else None
+
+
+def names(run: models.Run, lines: Iterable[Line]) -> Names:
+    """Return what the lines speak of, in three queries."""
+    found = list(lines)
+    replies = {call[0] for item in found if (call := item.call)} | {
+        item.position for item in found if item.kind == "reply"
+    }
+    actions = {
+        (row.reply_position, row.call_index): row
+        for row in models.Action.objects.filter(run=run, reply_position__in=replies).defer(
+            "precondition", "terms", "identity"
+        )
+    }
+    keys = {str(item.content["step"]) for item in found if item.content.get("step")}
+    keys |= {action.step for action in actions.values() if action.step}
+    keys |= {
+        str(call["step"])
+        for item in found
+        for call in item.content.get("calls", [])
+        if isinstance(call, dict) and call.get("step")
+    }
+    steps = dict(models.PlanStep.objects.filter(run=run, key__in=keys).values_list("key", "title"))
+    asked = {
+        number
+        for item in found
+        if isinstance(number := item.content.get("review"), int)
+    }
+    reviews = {row.pk: row for row in models.Review.objects.filter(run=run, pk__in=asked)}
+    return Names(actions=actions, steps=steps, reviews=reviews)
+
+

@@ -1,0 +1,91 @@
+"""The run's plan with the state of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import TextField
+from django.db.models.functions import Cast, Left
+
+from runs import exact, lifecycle, models
+from runs.selectors import deciding, keyset, run_header, run_models, tools
+
+SIZE = 100
+BODY = 20_000
+
+_OUTCOMES: dict[str, str] = {
+    lifecycle.Action.REJECTED: "Rejected",
+    lifecycle.Action.EXPIRED: "Nobody answered in time",
+    lifecycle.Action.DENIED: "Blocked by policy",
+    lifecycle.Action.SUPERSEDED: "Overtaken",
+    lifecycle.Action.ABSORBED: "Done earlier, not repeated",
+    lifecycle.Action.IN_DOUBT: "May have happened; a person is asked",
+    lifecycle.Action.ABANDONED: "Never found out",
+}
+
+
+def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.PlanPage:
+    """Return one page of the plan's steps."""
+    rows, paging = keyset.page(
+        models.PlanStep.objects.filter(run=run)
+        .defer("body")
+        .annotate(text=Left(Cast("body", TextField()), BODY)),
+        by=("order",),
+        params=params,
+        size=SIZE,
+        descending=False,
+    )
+    version = (
+        models.Plan.objects.filter(run=run).defer("steps").select_related("author").order_by("-version").first()
+    )
+    keys = [row.key for row in rows]
+    actions = {
+        action.step: action
+        for action in models.Action.objects.filter(run=run, step__in=keys)
+        .defer("preview", "precondition", "terms", "identity")
+        .order_by("id")
+    }
+    reviews = dict(
+        models.Review.objects.filter(action__in=[action.pk for action in actions.values()])
+        .order_by("id")
+        .values_list("action_id", "pk")
+    )
+    agent = run.agent_version.agent
+    return run_models.PlanPage(
+        header=run_header.header(run, viewer, tab="run-plan"),
+        version=version.version if version else 0,
+        author=version.author.display() if version and version.author else agent.title or agent.name,
+        made_at=version.created_at if version else None,
+        steps=tuple(_step(row, actions.get(row.key), reviews) for row in rows),
+        page=paging,
+    )
+
+
+def _step(row: Any, action: models.Action | None, reviews: Mapping[int, int]) -> run_models.PlanStep:
+    body = exact.stored(row.text) if len(row.text) < BODY else {}
+    tool_name = str(body.get("tool") or "")
+    tool = tools.find(tool_name)
+    arguments = body.get("with")
+    return run_models.PlanStep(
+        number=row.order + 1,
+        title=row.title,
+        state=row.state,
+        note=str(body.get("note") or ""),
+        tool=tools.title(tool_name) if tool_name else "",
+        tier=action.tier if action else tool.risk() if tool else None,
+        gate="Waits for approval" if action and action.status == lifecycle.Action.HELD else "",
+        outcome=_outcome(action),
+        review_id=reviews.get(action.pk) if action else None,
+        arguments=exact.canonical(arguments, limit=None) if isinstance(arguments, Mapping) else "",
+    )
+
+
+def _outcome(action: models.Action | None) -> str:
+    if action is None:
+        return ""
+    if action.status == lifecycle.Action.SUCCEEDED:
+        return str((action.receipt or {}).get("summary") or "Done")
+    if action.status == lifecycle.Action.FAILED:
+        return f"Did not happen: {action.error}"
+    return _OUTCOMES.get(action.status, "")

@@ -1,0 +1,77 @@
+"""The run's timeline: every line of its log in words, newest first, routine ones folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from runs import lifecycle, models
+from runs.selectors import deciding, keyset, now, run_header, run_log, run_models, run_words, words
+
+SIZE = 100
+FOLD_FROM = 3
+
+
+def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.TimelinePage:
+    """Return one page of the timeline."""
+    rows, paging = keyset.page(
+        run_log.cut(models.Entry.objects.filter(run=run)),
+        by=("position",),
+        params=params,
+        size=SIZE,
+        total=run.position,
+    )
+    lines = [run_log.line(row) for row in rows]
+    names = run_log.names(run, lines)
+    agent = run.agent_version.agent
+    starter = run.created_by.display()
+    items = [
+        _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter))
+        for line in lines
+    ]
+    return run_models.TimelinePage(
+        header=run_header.header(run, viewer, tab="run"), groups=tuple(groups(items)), page=paging
+    )
+
+
+def groups(items: Iterable[run_models.TimelineItem]) -> Iterator[run_models.TimelineGroup]:
+    """Yield the lines, with neighbouring routine ones folded behind one line."""
+    routine: list[run_models.TimelineItem] = []
+    for item in items:
+        if item.tone == run_words.QUIET:
+            routine.append(item)
+            continue
+        yield from _fold(routine)
+        routine = []
+        yield run_models.TimelineGroup(items=(item,))
+    yield from _fold(routine)
+
+
+def _fold(routine: list[run_models.TimelineItem]) -> Iterator[run_models.TimelineGroup]:
+    if len(routine) < FOLD_FROM:
+        yield from (run_models.TimelineGroup(items=(item,)) for item in routine)
+        return
+    last = next((item.title for item in routine if item.icon == "wrench"), routine[0].title)
+    yield run_models.TimelineGroup(items=tuple(routine), summary=f"{len(routine)} routine lines, last: {last}")
+
+
+def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:
+    usage = line.content.get("usage") or {}
+    micro = usage.get("cost_micro")
+    action = said.action
+    closing = line.kind == lifecycle.EntryKind.RESULT
+    return run_models.TimelineItem(
+        position=line.position,
+        icon=said.icon,
+        tone=said.tone,
+        title=said.title,
+        at=line.created_at,
+        detail=said.text,
+        checkpoint=line.number,
+        boundary=words.BOUNDARIES.get(line.boundary, line.boundary),
+        tier=action.tier if action else None,
+        review_id=said.review_id,
+        action_status=str(line.content.get("status") or "") if action and closing else "",
+        cost=now.dollars(micro, known=True) if micro else None,
+        person=said.who if said.side == run_words.PERSON else "",
+        digest=line.head,
+    )

@@ -1,0 +1,262 @@
+"""What a line of the log says, in words: title, detail, tone and icon, for timeline and transcript alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runs import lifecycle, models
+from runs.selectors import review_parts, tools
+from runs.selectors.run_log import Line, Names
+
+GOOD, BAD, ASK, BUSY, DOUBT, QUIET = "good", "bad", "ask", "busy", "doubt", "quiet"
+AGENT, TOOL, PERSON, SYSTEM = "agent", "tool", "person", "system"
+LISTED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """One line in words. `side` is who speaks: agent, tool, person or system."""
+
+    title: str
+    icon: str
+    tone: str = QUIET
+    side: str = SYSTEM
+    who: str = "ckptsite"
+    text: str = ""
+    action: models.Action | None = None
+    review_id: int | None = None
+
+
+_RESULTS: dict[str, tuple[str, str]] = {
+    lifecycle.Action.SUCCEEDED: (GOOD, "circle-check"),
+    lifecycle.Action.ABSORBED: (GOOD, "layers"),
+    lifecycle.Action.DENIED: (BAD, "ban"),
+    lifecycle.Action.REJECTED: (BAD, "circle-x"),
+    lifecycle.Action.EXPIRED: (QUIET, "clock"),
+    lifecycle.Action.SUPERSEDED: (QUIET, "skip-forward"),
+    lifecycle.Action.FAILED: (BAD, "circle-alert"),
+    lifecycle.Action.ABANDONED: (DOUBT, "circle-question-mark"),
+}
+_NOTES: dict[str, tuple[str, str, str]] = {
+    "hold": ("Paused", "circle-pause", QUIET),
+    "resume": ("Resumed", "circle-play", QUIET),
+    "stop": ("Stop asked", "circle-stop", BAD),
+    "retry": ("Tried again", "rotate-ccw", ASK),
+    "decision": ("A decision that came too late", "shield", QUIET),
+    "expired": ("A question expired after it was closed", "clock", QUIET),
+    "evidence": ("Evidence about something already settled", "info", QUIET),
+    "withdrawn": ("Taken back too late", "undo-2", QUIET),
+    "wake": ("Woken", "activity", QUIET),
+}
+_ENDS: dict[str, tuple[str, str, str]] = {
+    lifecycle.Run.SUCCEEDED: ("Done", "circle-check", GOOD),
+    lifecycle.Run.FAILED: ("Failed", "circle-alert", BAD),
+    lifecycle.Run.CANCELLED: ("Stopped", "circle-stop", BAD),
+}
+
+
+def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
+    """Return the line in words."""
+    content = line.content
+    match line.kind:
+        case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
+            title = "Started the run" if line.kind == lifecycle.EntryKind.INPUT else "Corrected the input"
+            return Said(
+                title=title, icon="play", side=PERSON, who=starter, text=_input(content.get("input"))
+            )
+        case lifecycle.EntryKind.REPLY:
+            return _reply(line, names, agent)
+        case lifecycle.EntryKind.VERDICT:
+            return _verdict(line, names)
+        case lifecycle.EntryKind.DECISION:
+            return _decision(line, names)
+        case lifecycle.EntryKind.INTENT:
+            return _intent(line, names)
+        case lifecycle.EntryKind.RECEIPT:
+            return _receipt(line, names)
+        case lifecycle.EntryKind.RESULT:
+            return _result(line, names)
+        case lifecycle.EntryKind.PLAN:
+            return _plan(line, agent)
+        case lifecycle.EntryKind.MARK:
+            step = names.steps.get(str(content.get("step")), str(content.get("step", "")))
+            return Said(title=f"{_STEPS.get(str(content.get('state')), 'Step moved')}: {step}", icon="list-todo")
+        case lifecycle.EntryKind.NOTE | lifecycle.EntryKind.MESSAGE:
+            return _note(content)
+        case lifecycle.EntryKind.END:
+            title, icon, tone = _ENDS.get(str(content.get("status")), ("Ended", "circle-stop", QUIET))
+            text = content.get("summary") or content.get("cause") or content.get("reason") or ""
+            return Said(title=title, icon=icon, tone=tone, text=str(text))
+    return Said(title=line.kind.capitalize(), icon="info")
+
+
+_STEPS = {
+    lifecycle.Step.PENDING: "To do again",
+    lifecycle.Step.SKIPPED: "Skipped",
+    lifecycle.Step.DONE: "Done",
+    lifecycle.Step.FAILED: "Failed",
+    lifecycle.Step.REFUSED: "Not done, by decision",
+}
+
+
+def about(action: models.Action | None, names: Names) -> str:
+    """Return what an action is about: its preview's sentence, else its step, else its tool."""
+    if action is None:
+        return "an action"
+    shown = action.preview or {}
+    return str(shown.get("summary") or names.steps.get(action.step) or tools.title(action.tool))
+
+
+def _input(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return ""
+    parts = []
+    for name, item in value.items():
+        text = item.get("path") if isinstance(item, Mapping) and "path" in item else tools.plain(item)
+        parts.append(f"{tools.label(name)}: {tools.short(str(text), 300)}")
+    return "\n".join(parts)
+
+
+def _reply(line: Line, names: Names, agent: str) -> Said:
+    calls = [call for call in line.content.get("calls", []) if isinstance(call, Mapping)]
+    wanted = []
+    for index, call in enumerate(calls):
+        action = names.actions.get((line.position, index))
+        step = names.steps.get(str(call.get("step")))
+        wanted.append(step or call.get("label") or (about(action, names) if action else tools.title(str(call["tool"]))))
+    text = str(line.content.get("text") or "")
+    if not line.whole and not calls:
+        title = "Asked for something too large to show here"
+    elif not calls:
+        title = "Wrote"
+    elif len(calls) == 1:
+        title = f"Wants: {tools.short(str(wanted[0]), 160)}"
+    else:
+        title = f"Wants {len(calls)} things at once"
+        more = f"\nand {len(wanted) - LISTED} more" if len(wanted) > LISTED else ""
+        listed = "\n".join(f"{number}. {what}" for number, what in enumerate(wanted[:LISTED], 1))
+        text = f"{text}\n{listed}{more}".strip()
+    return Said(title=title, icon="bot", side=AGENT, who=agent, text=text)
+
+
+def _verdict(line: Line, names: Names) -> Said:
+    content, action = line.content, names.action(line)
+    review = names.reviews.get(content.get("review") or 0)
+    match content.get("verdict"):
+        case "review":
+            title = f"Asked a person: {review.title if review else about(action, names)}"
+            return Said(
+                title=title, icon="hourglass", tone=ASK, action=action, review_id=review.pk if review else None
+            )
+        case "in_doubt":
+            return Said(
+                title=f"Asked a person whether this happened: {about(action, names)}",
+                icon="circle-question-mark",
+                tone=DOUBT,
+                text=str(content.get("reason") or ""),
+                action=action,
+                review_id=review.pk if review else None,
+            )
+        case "deny":
+            title = f"Blocked by the rule “{content.get('rule', '')}”: {about(action, names)}"
+            return Said(title=title, icon="ban", tone=BAD, action=action)
+    return Said(
+        title=f"Allowed by the rule “{content.get('rule', '')}”: {about(action, names)}",
+        icon="shield-check",
+        action=action,
+    )
+
+
+def _decision(line: Line, names: Names) -> Said:
+    content, action = line.content, names.action(line)
+    what = about(action, names)
+    review = content.get("review") if isinstance(content.get("review"), int) else None
+    if content.get("verdict") == "ask_again":
+        reason = str(content.get("reason") or "")
+        return Said(title=f"Has to be asked again: {what}", icon="rotate-ccw", tone=ASK, text=reason, action=action)
+    if content.get("verdict") == "back_off":
+        return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
+    who = str(content.get("by") or "ckptsite")
+    reason = str(content.get("reason") or "")
+    answer = str(content.get("answer") or "")
+    if content.get("status") == lifecycle.Action.EXPIRED:
+        return Said(title=f"Nobody answered in time: {what}", icon="clock", action=action, review_id=review)
+    if not answer:
+        title = f"Took the approval back: {what}"
+        return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, action=action, review_id=review)
+    tone = {"approve": GOOD, "reject": BAD}.get(answer, DOUBT)
+    icon = {"approve": "shield-check", "reject": "circle-x"}.get(answer, "user")
+    title = f"{review_parts.verdict_words(answer).capitalize()}: {what}"
+    return Said(
+        title=title, icon=icon, tone=tone, side=PERSON, who=who, text=reason, action=action, review_id=review
+    )
+
+
+def _intent(line: Line, names: Names) -> Said:
+    action = names.action(line)
+    attempt = int(line.content.get("attempt") or 1)
+    title = f"Started: {about(action, names)}" if attempt == 1 else f"Attempt {attempt}: {about(action, names)}"
+    return Said(title=title, icon="zap", tone=BUSY, action=action, review_id=line.content.get("review"))
+
+
+def _receipt(line: Line, names: Names) -> Said:
+    content, action = line.content, names.action(line)
+    what = about(action, names) if action else "a look-up"
+    reason = str(content.get("reason") or "")
+    source = {"person": "A person said", "lookup": "Looked up", "evidence": "Learnt later"}.get(
+        str(content.get("source")), ""
+    )
+    match content.get("outcome"):
+        case "happened":
+            receipt = content.get("receipt") or {}
+            title = f"{source + ': it' if source else 'It'} happened"
+            return Said(title=title, icon="circle-check", text=str(receipt.get("summary") or ""), action=action)
+        case "did_not_happen":
+            title = f"{source + ': it' if source else 'It'} did not happen: {what}"
+            return Said(title=title, icon="circle-x", tone=BAD, text=reason, action=action)
+        case "failed":
+            again = "it is tried again" if content.get("retry_at") else "it is not tried again"
+            return Said(title=f"Failed, {again}: {what}", icon="circle-alert", text=reason)
+    return Said(
+        title=f"No answer came, so it may have happened: {what}",
+        icon="circle-question-mark",
+        tone=DOUBT,
+        text=reason,
+        action=action,
+    )
+
+
+def _result(line: Line, names: Names) -> Said:
+    content, action = line.content, names.action(line)
+    status = str(content.get("status") or "")
+    text = str(content.get("text") or "")
+    tone, icon = _RESULTS.get(status, (QUIET, "wrench"))
+    if action is None:
+        tone, icon = (QUIET, "wrench") if status == lifecycle.Action.SUCCEEDED else (BAD, "circle-alert")
+    step = names.steps.get(str(content.get("step") or ""))
+    title = step or (about(action, names) if action else "Result")
+    who = tools.title(action.tool) if action else "Tool"
+    return Said(title=title, icon=icon, tone=tone, side=TOOL, who=who, text=text, action=action)
+
+
+def _plan(line: Line, agent: str) -> Said:
+    content = line.content
+    steps = content.get("steps")
+    count = f"{len(steps)} steps" if isinstance(steps, list) else "many steps"
+    titles = [str(step.get("title", "")) for step in steps or [] if isinstance(step, Mapping)]
+    more = f"\nand {len(titles) - LISTED} more" if len(titles) > LISTED else ""
+    title = f"Plan version {content.get('version', '')}: {count}".replace(" :", ":")
+    return Said(
+        title=title, icon="list-todo", side=AGENT, who=agent, text="\n".join(titles[:LISTED]) + more
+    )
+
+
+def _note(content: Mapping[str, Any]) -> Said:
+    code = str(content.get("code") or "")
+    title, icon, tone = _NOTES.get(code, (code.replace("_", " ").capitalize() or "Note", "info", QUIET))
+    who = str(content.get("by") or "ckptsite")
+    side = SYSTEM if who == "ckptsite" else PERSON
+    text = str(content.get("reason") or content.get("text") or "")
+    return Said(title=title, icon=icon, tone=tone, side=side, who=who, text=text)

@@ -1,0 +1,98 @@
+"""The list of runs, newest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from runs import lifecycle, models
+from runs.selectors import keyset, now, page_models, queue, words
+
+SIZE = 50
+FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "running": ("Running", (lifecycle.Run.QUEUED, lifecycle.Run.RUNNING)),
+    "waiting": ("Waiting for a person", (lifecycle.Run.WAITING,)),
+    "paused": ("Paused", (lifecycle.Run.PAUSED,)),
+    "failed": ("Failed", (lifecycle.Run.FAILED,)),
+    "done": ("Done", (lifecycle.Run.SUCCEEDED,)),
+    "stopped": ("Stopped", (lifecycle.Run.CANCELLED,)),
+}
+COUNTED = ("running", "waiting", "paused", "failed")
+"""Only what is still somebody's business is counted: the rest grows for ever."""
+
+
+def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> page_models.RunsPage:
+    """Return one page of the runs that `params` asks for."""
+    only = params.get("only", "") if params.get("only") in FILTERS else ""
+    rows = models.Run.objects.select_related(
+        "agent_version__agent", "created_by", "hold_by", "stop_by"
+    ).defer("input", "labels", "path", "agent_version__definition", "agent_version__input_schema",
+            "agent_version__tools", "agent_version__instructions")  # fmt: skip
+    if only:
+        rows = rows.filter(status__in=FILTERS[only][1])
+    steps = models.PlanStep.objects.filter(run=OuterRef("pk")).order_by().values("run")
+    entries = models.Entry.objects.filter(run=OuterRef("pk"), position=OuterRef("position"))
+    rows = rows.annotate(
+        now=now.ClockNow(),
+        steps_total=Coalesce(Subquery(steps.annotate(n=Count("pk")).values("n")), 0),
+        steps_done=Coalesce(
+            Subquery(steps.filter(state__in=lifecycle.STEP_CLOSED).annotate(n=Count("pk")).values("n")), 0
+        ),
+        changed_at=Subquery(entries.values("created_at")[:1]),
+    )
+    found, paging = keyset.page(
+        rows, by=("id",), params=params, size=SIZE, keep={"only": only} if only else None
+    )
+    asked: dict[int, list[words.Asked]] = defaultdict(list)
+    open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
+    for run_id, kind, since in open_ones.values_list("run_id", "kind", "opened_at"):
+        asked[run_id].append(words.Asked(kind, since))
+    paused_all = models.Installation.objects.values_list("paused_all", flat=True).get(pk=1)
+    return page_models.RunsPage(
+        filters=_filters(only),
+        rows=tuple(_row(row, asked[row.pk], paused_all=paused_all) for row in found),
+        page=paging,
+        filtered=bool(only),
+        start=start,
+    )
+
+
+def _filters(only: str) -> tuple[page_models.Choice, ...]:
+    open_statuses = [status for name in COUNTED for status in FILTERS[name][1]]
+    counts = models.Run.objects.filter(status__in=open_statuses).aggregate(
+        **{name: Count("pk", filter=Q(status__in=FILTERS[name][1])) for name in COUNTED}
+    )
+    return (
+        page_models.Choice(label="All", query="", current=not only),
+        *(
+            page_models.Choice(
+                label=label, query=f"only={name}", current=only == name, count=counts.get(name)
+            )
+            for name, (label, _) in FILTERS.items()
+            if name != "paused" or counts["paused"] or only == "paused"
+        ),
+    )
+
+
+def _row(run: Any, asked: list[words.Asked], *, paused_all: bool) -> page_models.RunRow:
+    agent = run.agent_version.agent
+    return page_models.RunRow(
+        run_id=run.pk,
+        title=run.title,
+        status=run.status,
+        reason=words.sentence(run, asked, now=run.now, paused_all=paused_all),
+        agent=agent.title or agent.name,
+        started_by=run.created_by.display(),
+        created_at=run.created_at,
+        changed_at=run.changed_at or run.created_at,
+        steps_done=run.steps_done,
+        steps_total=run.steps_total,
+        cost=now.dollars(run.cost_micro, known=run.cost_known),
+        open_reviews=len(asked),
+        last_checkpoint=run.checkpoint_number or None,
+        dry_run=run.mode == models.Run.Mode.DRY_RUN,
+    )

@@ -1,0 +1,45 @@
+"""Pause, resume and stop."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from runs import access, rights
+from runs.transitions import holds
+from runs.views import doors
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def pause(request: doors.Request, run_id: int) -> HttpResponse:
+    """Hold the run at its next safe point."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.PAUSE)
+    holds.pause(run.pk, reason=request.POST.get("reason", ""), by=doors.actor(request))
+    messages.success(request, "Paused. Nothing more is started until somebody resumes it.")
+    return doors.lead(request, reverse("run", args=[run.pk]))
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def resume(request: doors.Request, run_id: int) -> HttpResponse:
+    """Lift the hold."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.RESUME)
+    holds.resume(run.pk, by=doors.actor(request))
+    messages.success(request, "Resumed. It goes on from its newest checkpoint.")
+    return doors.lead(request, reverse("run", args=[run.pk]))
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def stop(request: doors.Request, run_id: int) -> HttpResponse:
+    """End the run at its next safe point."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.STOP)
+    holds.stop(run.pk, reason=request.POST.get("reason", ""), by=doors.actor(request))
+    messages.success(request, "Stop asked. What is under way finishes; nothing else starts.")
+    return doors.lead(request, reverse("run", args=[run.pk]))

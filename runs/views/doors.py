@@ -1,0 +1,78 @@
+"""What stands before a view: sign-in and right; and who is at the door, for the transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation
+from django_htmx.middleware import HtmxDetails
+
+from runs import access, models, rights
+from runs.selectors import deciding
+from runs.transitions.actor import Actor
+
+
+class Request(HttpRequest):
+    """A request of a signed-in person, as views get it."""
+
+    htmx: HtmxDetails
+    user: models.User  # type: ignore[assignment]  # `allowed` has turned everybody else away
+
+
+
+
+def allowed(act: rights.Act) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """Let in who is signed in and may do `act`; the others get the sign-in page, a 404 or a 403, in this order."""
+
+    def wrap(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def inner(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return to_login(request)
+            access.require(request.user, act)
+            return view(request, *args, **kwargs)
+
+        return inner
+
+    return wrap
+
+
+def to_login(request: Request) -> HttpResponse:
+    """Return the way to the sign-in page: for a fragment the whole page goes there, and comes back afterwards."""
+    if not request.htmx:
+        return redirect_to_login(request.get_full_path() if request.method == "GET" else request.path)
+    back = request.htmx.current_url_abs_path or ""
+    safe = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}) and back.startswith("/")
+    query = urlencode({"next": back}) if safe else ""
+    return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}{'?' if query else ''}{query}")
+
+
+def viewer(request: Request) -> deciding.Viewer:
+    """Return who looks, with the roles that the request has read."""
+    return deciding.Viewer(user=request.user, roles=access.roles(request.user))
+
+
+def actor(request: Request) -> Actor:
+    """Return who acts, and from where."""
+    return Actor(user=request.user, channel="page", ip=address(request))
+
+
+def address(request: HttpRequest) -> str | None:
+    """Return the caller's address, or None where the server gives none."""
+    return request.META.get("REMOTE_ADDR") or None
+
+
+def lead(request: Request, address: str) -> HttpResponse:
+    """Lead on after a change: a 303 without htmx, never one with it."""
+    if request.htmx:
+        return HttpResponseLocation(address)
+    response = HttpResponseRedirect(address)
+    response.status_code = 303
+    return response

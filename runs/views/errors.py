@@ -1,0 +1,72 @@
+"""Error pages, whole for a page and as a fragment for htmx. None of them needs the database."""
+
+from __future__ import annotations
+
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template import loader
+
+from runs import access
+from runs.transitions import refusals
+
+RETRY_AFTER = "3"
+AWAY = (OperationalError, InterfaceError)
+"""The database is away, or didn't answer in time."""
+
+
+def draw(request: HttpRequest, status: int, *, sentence: str = "", template: str = "") -> HttpResponse:
+    """Return the error page of a status; to htmx only its box."""
+    fragment = bool(getattr(request, "htmx", False))
+    context = {
+        "request": request,
+        "sentence": sentence,
+        "fragment": fragment,
+        "error_shell": "_shared/error_fragment.html" if fragment else "base_bare.html",
+    }
+    text = loader.render_to_string(template or f"{status}.html", context)
+    return HttpResponse(text, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400."""
+    return draw(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403, with the sentence that says who may."""
+    return draw(request, 403, sentence=str(exception) if isinstance(exception, access.Forbidden) else "")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: not there, or not to be seen by this person."""
+    known = isinstance(exception, access.NoGroup) or (
+        isinstance(exception, Http404) and str(exception).startswith("There is no ")
+    )
+    return draw(request, 404, sentence=str(exception) if known else "")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500; 503 when the cause is that the database is away."""
+    if isinstance(sys.exc_info()[1], AWAY):
+        return unavailable(request)
+    return draw(request, 500)
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """503 with a time to come back."""
+    response = draw(request, 503)
+    response["Retry-After"] = RETRY_AFTER
+    return response
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form without its token."""
+    return draw(request, 403, template="403_csrf.html")
+
+
+def refused(request: HttpRequest, refusal: refusals.Refused) -> HttpResponse:
+    """Return the page of a refused act: whose it is (403), what doesn't fit (422), or what was faster (409)."""
+    status = {refusals.NotYours: 403, refusals.Invalid: 422}.get(type(refusal), 409)
+    return draw(request, status, sentence=refusal.message)

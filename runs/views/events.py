@@ -1,0 +1,32 @@
+"""The stream of hints to an open page."""
+
+from __future__ import annotations
+
+from asgiref.sync import sync_to_async
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from runs import access, live
+
+
+async def events(request: HttpRequest) -> HttpResponseBase:
+    """Stream hints about the topics `t`; 401 when the session is over, 404 for who may see nothing.
+
+    The right is checked once; what a hint leads to is checked again by the page that it makes ask.
+    """
+    if request.method != "GET":
+        return HttpResponse(status=405, headers={"Allow": "GET"})
+    user = await request.auser()
+    if not user.is_authenticated:
+        return HttpResponse("Sign in again.\n", status=401, content_type="text/plain")
+    try:
+        await sync_to_async(access.see)(user)
+    except Http404:
+        return HttpResponse(status=404)
+    await live.released()
+    response = StreamingHttpResponse(
+        live.stream(live.topics(request.GET.getlist("t"))), content_type="text/event-stream"
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response

@@ -1,0 +1,27 @@
+"""The inbox and its fragments."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from runs import rights
+from runs.selectors import inbox as selector
+from runs.views import doors, flash
+
+
+@require_safe
+@doors.allowed(rights.Act.VIEW)
+def inbox(request: doors.Request) -> HttpResponse:
+    """What waits and what was decided; `part` asks for a fragment."""
+    params = request.GET.dict()
+    match params.get("part"):
+        case "count":
+            return render(request, "_shared/queue_count.html")
+        case "news":
+            news = selector.news(params)
+            page = {"known": params.get("known", "")}
+            return render(request, "inbox.html#news", {"news": news, "page": page})
+    page = selector.page(doors.viewer(request), params)
+    return render(request, "inbox.html", {"section": "inbox", "page": page, "done": flash.done(request)})

@@ -1,0 +1,171 @@
+"""The review page: reading a question, answering it, taking an approval back."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import reselect, reswap, retarget
+
+from runs import access, rights
+from runs.forms import decisions as forms
+from runs.forms import marks
+from runs.selectors import queue, review_models
+from runs.selectors import reviews as selector
+from runs.transitions import decisions, holds, refusals
+from runs.views import doors, flash
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@doors.allowed(rights.Act.VIEW)
+def review(request: doors.Request, review_id: int) -> HttpResponse:
+    """Show the question, its live part, or take an answer. A GET never decides."""
+    row = access.review_for(request.user, review_id)
+    if request.method == "POST":
+        return _decide(request, row.pk)
+    page = selector.page(row.pk, doors.viewer(request))
+    if request.GET.get("part") == "live":
+        return render(request, "review.html#live", _live(request, page))
+    return render(request, "review.html", {**_context(page), "done": flash.done(request)})
+
+
+@require_POST
+@doors.allowed(rights.Act.DECIDE)
+def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
+    """Take an approval back before its effect has started; 409 once it has."""
+    row = access.review_for(request.user, review_id)
+    decisions.withdraw(row.pk, by=doors.actor(request))
+    messages.success(request, "Taken back. Nothing was done; it is asked again in a moment.")
+    return doors.lead(request, reverse("review", args=[row.pk]))
+
+
+def _decide(request: doors.Request, review_id: int) -> HttpResponse:
+    viewer = doors.viewer(request)
+    page = selector.page(review_id, viewer)
+    given = forms.read(request.POST.dict(), _asked(page))
+    if page.status == "open" and _not_theirs(page, given):
+        raise refusals.NotYours(page.blocked or page.approval_blocked)
+    if given.errors and page.status == "open" and _fresh(page, given):
+        return _again(request, page, given, 422, errors=given.errors)
+    try:
+        decision = decisions.decide(review_id, _answer(given), by=doors.actor(request))
+    except refusals.Invalid as refusal:
+        return _again(request, page, given, 422, errors={"": refusal.message})
+    except refusals.Stale as refusal:
+        page = selector.page(review_id, viewer)
+        return _again(request, page, given, 409, conflict=refusal.message)
+    if given.verdict == decisions.REJECT and given.then == "stop":
+        _stop(request, page.run_id, given.reason)
+    after = access.review_for(request.user, decision.review_id)
+    return doors.lead(request, flash.following(queue.next_for(viewer, after=after), done=after.pk))
+
+
+def _not_theirs(page: review_models.ReviewPage, given: forms.Given) -> bool:
+    """Return whether this person may not give this answer at all."""
+    return not page.may_decide or (given.verdict == decisions.APPROVE and bool(page.approval_blocked))
+
+
+def _fresh(page: review_models.ReviewPage, given: forms.Given) -> bool:
+    """Return whether the form shows the question as it stands: else what was typed is about something else."""
+    return (given.revision, given.digest) == (page.marks.revision, page.marks.digest)
+
+
+def _stop(request: doors.Request, run_id: int, reason: str) -> None:
+    """Stop the run of a rejected action too; one that is stopping already is no conflict."""
+    try:
+        holds.stop(run_id, reason=reason, by=doors.actor(request))
+    except refusals.Stale:
+        return
+
+
+def _asked(page: review_models.ReviewPage) -> forms.Asked:
+    return forms.Asked(
+        review_id=page.review_id,
+        kind=page.kind,
+        reason_required=page.reason_required,
+        retype=page.retype.value if page.retype else None,
+        retype_label=page.retype.label if page.retype else "",
+    )
+
+
+def _answer(given: forms.Given) -> decisions.Answer:
+    return decisions.Answer(
+        verdict=given.verdict,
+        revision=given.revision,
+        digest=given.digest,
+        token=given.token,
+        reason=given.reason,
+        retype=given.retype,
+        receipt=given.receipt,
+        evidence_number=given.evidence_number,
+        rendered_at=given.rendered_at,
+    )
+
+
+def _again(
+    request: doors.Request,
+    page: review_models.ReviewPage,
+    given: forms.Given,
+    status: int,
+    *,
+    errors: dict[str, str] | None = None,
+    conflict: str = "",
+) -> HttpResponse:
+    """Return the page, or its form, with everything that was typed.
+
+    After a conflict htmx gets the whole page: the arguments above the form may be others now, and nobody may approve
+    what the page doesn't show.
+    """
+    draft = review_models.Draft(
+        verdict=given.verdict,
+        reason=given.reason,
+        then=given.then,
+        retype=given.retype,
+        receipt=given.receipt,
+        errors=errors or {},
+    )
+    context = _context(page, draft=draft)
+    if conflict:
+        context["conflict"] = review_models.Conflict(sentence=conflict)
+    if not request.htmx or conflict:
+        response = render(request, "review.html", context, status=status)
+        if request.htmx:
+            response = reswap(reselect(retarget(response, "#main"), "#main"), "outerHTML")
+        return response
+    return render(request, "review.html#decide", context, status=status)
+
+
+def _context(
+    page: review_models.ReviewPage, *, draft: review_models.Draft | None = None
+) -> dict[str, object]:
+    return {
+        "section": "inbox",
+        "page": page,
+        "draft": draft or review_models.Draft(),
+        "seen": _seen(page),
+        "rendered_at": marks.sign(page.marks.rendered_at, review_id=page.review_id),
+    }
+
+
+def _live(request: doors.Request, page: review_models.ReviewPage) -> dict[str, object]:
+    """Return the context of the live part, which keeps comparing with what was on the page when it was drawn."""
+    now = _seen(page)
+    seen = {name: request.GET.get(name, "") for name in now}
+    return {**_context(page), "seen": seen, "stale": _stale(page, seen, now)}
+
+
+def _seen(page: review_models.ReviewPage) -> dict[str, str]:
+    return {"digest": page.marks.digest, "evidence": str(page.marks.evidence), "status": page.status}
+
+
+def _stale(page: review_models.ReviewPage, seen: dict[str, str], now: dict[str, str]) -> str:
+    """Return what has changed since the page was drawn, or an empty text."""
+    if seen["status"] != now["status"]:
+        return page.outcome or "This is open again."
+    if seen["digest"] != now["digest"]:
+        return "This has changed since you opened it."
+    if seen["evidence"] != now["evidence"]:
+        return "New evidence has arrived since you opened this."
+    return ""
