@@ -4,6 +4,7 @@ import datetime
 import decimal
 import functools
 import importlib.metadata
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -165,6 +166,12 @@ def seconds(value: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@register.filter
+def at(values: Mapping[str, Any], key: str) -> Any:
+    """The value under a key that isn't a name: `errors|at:field.name`; nothing where there is none."""
+    return values.get(key, "")
 
 
 @register.filter

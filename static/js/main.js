@@ -6,13 +6,15 @@ import * as gate from "./gate.js";
 import * as keys from "./keys.js";
 import * as live from "./live.js";
 import * as menus from "./menus.js";
+import * as shows from "./shows.js";
 import * as speech from "./speech.js";
 import * as theme from "./theme.js";
 import * as times from "./times.js";
+import * as undo from "./undo.js";
 
 document.documentElement.classList.add("js");
 
-const modules = [copy, cursor, drafts, gate, keys, live, menus, speech, theme, times];
+const modules = [copy, cursor, drafts, gate, keys, live, menus, shows, speech, theme, times, undo];
 for (const module of modules) module.start?.();
 
 const refresh = () => {

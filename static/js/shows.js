@@ -1,0 +1,13 @@
+// A radio button with data-shows="id" shows that part and hides those of its neighbours.
+export function refresh() {
+  for (const choice of document.querySelectorAll("input[type=radio][data-shows]")) {
+    const part = document.getElementById(choice.dataset.shows);
+    if (part) part.hidden = !choice.checked;
+  }
+}
+
+export function start() {
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("input[type=radio][data-shows]")) refresh();
+  });
+}
