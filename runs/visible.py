@@ -54,6 +54,9 @@ _TOKEN = re.compile(
     rf"(?P<spaces>[ ]{{{SPACES_SHOWN},}})|(?P<breaks>\n{{{BREAKS_SHOWN},}})"
     rf"|(?P<special>[{_IGNORABLE}]|[^\w\n\x20-\x7e])(?P=special)*|(?P<word>[^\W{_IGNORABLE}]+)"
 )
+_PLAIN = re.compile(r"[\n\x20-\x7e]*")
+_GAP = " " * SPACES_SHOWN
+_BREAKS = "\n" * BREAKS_SHOWN
 _ASCII_TOKEN = re.compile(
     rf"(?P<spaces>[ ]{{{SPACES_SHOWN},}})|(?P<breaks>\n{{{BREAKS_SHOWN},}})"
     r"|(?P<special>[^\n\x20-\x7e])(?P=special)*"
@@ -220,6 +223,11 @@ def _pieces(text: str) -> Iterator[Segment]:
         yield Segment(kind=Kind.TEXT, source=text[position:])
 
 
+def is_plain(text: str) -> bool:
+    """Whether nothing in the text needs a mark; quick, for ASCII only."""
+    return _PLAIN.fullmatch(text) is not None and _GAP not in text and _BREAKS not in text
+
+
 def segments(text: str) -> list[Segment]:
     """The text in order, plain runs joined, equal neighbours counted; `source` joined gives `text` back."""
     result: list[Segment] = []
@@ -239,6 +247,8 @@ def segments(text: str) -> list[Segment]:
 
 def warnings(text: str) -> list[str]:
     """One short sentence per kind of trick found, the worst first; empty for plain text and for tabs."""
+    if is_plain(text):
+        return []
     counts: dict[Kind, int] = {}
     marks: dict[Kind, list[str]] = {}
     for segment in segments(text):

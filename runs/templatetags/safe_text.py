@@ -26,6 +26,8 @@ def _badge(segment: visible.Segment) -> str:
 
 def render(text: str) -> str:
     """HTML of a text: escaped, with a badge in place of each character that can't be seen as it is."""
+    if visible.is_plain(text):
+        return html.escape(text)
     parts: list[str] = []
     for segment in visible.segments(text):
         if segment.kind is visible.Kind.TEXT:

@@ -1,0 +1,108 @@
+"""Every route for every role: who sees, who may, and who learns nothing."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLPattern
+
+from tests import factories
+from tests.engine.conftest import only_review
+from tests.pages.conftest import As
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
+OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404}
+ONLY_POST = {
+    "review-withdraw": {"reviewer", "admin"},
+    "run-pause": {"reviewer", "operator", "admin"},
+    "run-resume": {"operator", "admin"},
+    "run-stop": {"reviewer", "operator", "admin"},
+}
+STREAM = "events"  # has tests of its own: it never ends
+
+
+def routes() -> list[str]:
+    """Return the name of every route that is ours."""
+    return sorted(
+        {
+            pattern.name
+            for pattern in get_resolver().url_patterns
+            if isinstance(pattern, URLPattern) and pattern.name
+        }
+    )
+
+
+def address(name: str, house: factories.House) -> str:
+    """Return an address of the route that leads to something that is there."""
+    if name == "setup":
+        return reverse(name, args=["forged"])
+    if name.startswith("review"):
+        return reverse(name, args=[only_review(house.asked).pk])
+    if name == "run-entry":
+        return reverse(name, args=[house.asked.pk, 1])
+    if name == "run" or name.startswith("run-"):
+        return reverse(name, args=[house.asked.pk])
+    return reverse(name)
+
+
+def expected(name: str, role: str) -> int:
+    """Return the status of a GET of the route by somebody of the role."""
+    if name in OPEN_TO_ALL:
+        return OPEN_TO_ALL[name]
+    if name in ONLY_POST:
+        return 405
+    return 200 if role in SEEING else 404
+
+
+@pytest.mark.parametrize("role", [*SEEING, "nobody"])
+def test_every_route_for_every_role(
+    role: str, who: factories.People, house: factories.House, as_: As
+) -> None:
+    client = as_(who.named(role))
+    found = {name: client.get(address(name, house)).status_code for name in routes() if name != STREAM}
+    assert found == {name: expected(name, role) for name in routes() if name != STREAM}
+
+
+def test_nobody_signed_in_is_led_to_the_sign_in_page(house: factories.House) -> None:
+    client = Client()
+    for name in routes():
+        if name in OPEN_TO_ALL or name in ONLY_POST or name == STREAM:
+            continue
+        place = address(name, house)
+        response = client.get(place)
+        assert response.status_code == 302, name
+        assert response["Location"] == f"{reverse('login')}?next={place}"
+        fragment = client.get(place, headers={"HX-Request": "true", "HX-Current-URL": f"http://testserver{place}"})
+        assert fragment.status_code == 200
+        assert fragment["HX-Redirect"].startswith(f"{reverse('login')}?next=")
+
+
+@pytest.mark.parametrize("role", [*SEEING, "nobody"])
+@pytest.mark.parametrize("name", sorted(ONLY_POST))
+def test_acts_by_role(name: str, role: str, who: factories.People, as_: As) -> None:
+    house_run = factories.held(who.operator)
+    run = house_run.run
+    client = Client()
+    client.force_login(who.named(role))
+    args = [house_run.pk] if name.startswith("review") else [run.pk]
+    response = client.post(reverse(name, args=args), {"reason": "because"})
+    if role == "nobody":
+        assert response.status_code == 404
+    elif role not in ONLY_POST[name]:
+        assert response.status_code == 403
+        assert "people in the group" in response.content.decode()
+    elif name in {"run-resume", "review-withdraw"}:
+        assert response.status_code == 409  # isn't paused, isn't approved
+    else:
+        assert response.status_code == 303
+
+
+def test_what_is_not_there_is_404_for_everybody(who: factories.People, as_: As) -> None:
+    for role in (*SEEING, "nobody"):
+        client = as_(who.named(role))
+        for name in ("run", "review", "run-plan", "run-transcript", "run-effects", "run-usage"):
+            assert client.get(reverse(name, args=[987_654])).status_code == 404
+        assert client.get(f"/runs/{10**25}/").status_code == 404
