@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import time
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -74,11 +76,12 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     args = preparing.arguments_of(action, tool)
     policy = verdicts.in_force()
     verdict = verdicts.ask(
-        policy, agent=front.agent.name, tool=type(tool), doubt="held" if action.duplicate_of else ""
+        policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
     )
     timeout = _timeout(tool, "EFFECT_TIMEOUT")
     beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
     precondition = preparing.precondition_of(front, tool, args) if action.precondition is not None else None
+    began = time.monotonic()
     intent = steps.intent(
         claim,
         steps.Wish(
@@ -97,40 +100,32 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     if intent is None:
         return
     log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
-    _send(claim, front, move.call.id, tool, args, intent, timeout, beat)
+    # The deadline counts from before the commit: never later than the one that was committed. A tool that outlives
+    # it takes this process with it before the horizon, after which others may conclude that nothing happened.
+    left = timeout - (time.monotonic() - began)
+    beat.allow(left, grace=min(settings.CKPTSITE["MARGIN"], settle_seconds(tool) / 2))
+    if left <= 0 or beat.lost:
+        reason = "the time for sending had passed before it was sent"
+        _store_absent(claim, move.call.id, intent, reason=reason, again=True)
+        return
+    ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
+    _send(claim, move.call.id, intent, lambda: tool.run(args, ctx))
 
 
 def _send(
-    claim: steps.Claim,
-    front: frontiers.Frontier,
-    call: state.CallId,
-    tool: Tool,
-    args: Any,
-    intent: steps.Intent,
-    timeout: float,
-    beat: Heartbeat,
+    claim: steps.Claim, call: state.CallId, intent: steps.Intent, effect: Callable[[], Receipt]
 ) -> None:
-    beat.allow(timeout)
-    ctx = Context(run_id=front.run.pk, timeout=timeout, key=intent.key, attempt=intent.attempt)
-    if clock_time.now() >= intent.deadline or beat.lost:
-        reason = "the time for sending had passed before it was sent"
-        _store_absent(claim, call, intent, reason=reason, again=True)
-        return
+    """Carry out the effect and store what came of it; a worker that lost its run leaves evidence instead."""
     try:
-        receipt = tool.run(args, ctx)
-        stored = stored_receipt(receipt)
+        stored = stored_receipt(effect())
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
         _store_absent(claim, call, intent, reason=error.reason, again=again)
         return
     except Exception as error:  # after the intent everything that isn't proven is unknown
-        log.warning(
-            "outcome_unknown",
-            run=front.run.pk,
-            action_id=intent.action_id,
-            error=f"{type(error).__name__}: {error}",
-        )
-        steps.unknown(claim, call, attempt=intent.attempt, reason=f"{type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}"
+        log.warning("outcome_unknown", action_id=intent.action_id, error=reason)
+        steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
         return
     try:
         steps.happened(claim, call, attempt=intent.attempt, receipt=stored)

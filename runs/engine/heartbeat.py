@@ -23,13 +23,18 @@ class Heartbeat:
     def __init__(self, claim: steps.Claim) -> None:
         self.claim = claim
         self.lost = False
-        self._ended = threading.Event()
+        self._ended = False
+        self._changed = threading.Condition()
         self._until = time.monotonic() + 60.0
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.run_id}", daemon=True)
 
-    def allow(self, seconds: float) -> None:
-        """Say how long the move that begins now may take; past that and a margin the process is ended."""
-        self._until = time.monotonic() + seconds + settings.CKPTSITE["MARGIN"]
+    def allow(self, seconds: float, *, grace: float | None = None) -> None:
+        """Say how long the move that begins now may take; past that and a grace (the margin) the process is ended."""
+        with self._changed:
+            self._until = (
+                time.monotonic() + seconds + (settings.CKPTSITE["MARGIN"] if grace is None else grace)
+            )
+            self._changed.notify()
 
     def start(self) -> None:
         """Start beating."""
@@ -37,14 +42,16 @@ class Heartbeat:
 
     def stop(self) -> None:
         """Stop beating and wait for the thread to close its connection."""
-        self._ended.set()
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
         self._thread.join(timeout=10)
 
     def _beat(self) -> None:
-        pause = settings.CKPTSITE["HEARTBEAT"]
         try:
-            while not self._ended.wait(pause):
-                if time.monotonic() > self._until:
+            renewed = time.monotonic()
+            while self._wait(renewed):
+                if time.monotonic() >= self._until:
                     # The move hangs where nothing can interrupt it. Its effect must not outlive its horizon.
                     log.error("move_overran", run_id=self.claim.run_id, fence=self.claim.fence)
                     end_process()
@@ -52,11 +59,23 @@ class Heartbeat:
                 if not steps.renew(self.claim):
                     self.lost = True
                     return
+                renewed = time.monotonic()
         except Exception as error:  # an unreachable database is lost authority, whatever it says
             self.lost = True
             log.warning("heartbeat_lost", run_id=self.claim.run_id, error=f"{type(error).__name__}: {error}")
         finally:
             connection.close()
+
+    def _wait(self, renewed: float) -> bool:
+        """Wait for the next beat or the end of the move's time, whichever comes first; False once stopped."""
+        beat = renewed + settings.CKPTSITE["HEARTBEAT"]
+        with self._changed:
+            while not self._ended:
+                pause = min(beat, self._until) - time.monotonic()
+                if pause <= 0:
+                    return True
+                self._changed.wait(pause)
+        return False
 
 
 def end_process() -> None:

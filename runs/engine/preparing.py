@@ -86,10 +86,8 @@ def _prepared(
         if action.duplicate_of
         else ""
     )
-    verdict = verdicts.ask(
-        policy, agent=front.agent.name, tool=type(tool), doubt=doubt or action.error or "held"
-    )
-    why = doubt or (f"It is asked again: {action.error}." if action.error else verdict.reason)
+    verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)
+    why = f"It is asked again: {action.error}." if action.error else doubt or verdict.reason
     summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"
     return steps.Prepared(
         call=call.id,
@@ -99,7 +97,7 @@ def _prepared(
         preview=preview,
         precondition=precondition,
         retype=_retype(tool, args, verdict.tier),
-        why=why if why != "held" else "",
+        why=why,
         notes=tuple(notes),
     )
 

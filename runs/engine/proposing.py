@@ -90,12 +90,7 @@ def _check(
     arguments = exact.stored(text)
     identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
     digest = exact.digest_of(identity)
-    doubt, duplicate = "", None
-    if tool.risk() > 0:
-        duplicate = _duplicate(front, call.tool, digest, earlier)
-        doubt = (
-            "This looks like something that was already proposed or done in this run." if duplicate else ""
-        )
+    duplicate = _duplicate(front, call.tool, digest, earlier) if tool.risk() > 0 else None
     return steps.Proposed(
         tool=call.tool,
         arguments=arguments,
@@ -108,22 +103,24 @@ def _check(
         protection=str(tool.protection),
         declaration=tool.declaration(),
         identity=identity,
-        verdict=verdicts.ask(policy, agent=front.agent.name, tool=type(tool), doubt=doubt),
-        duplicate_of=duplicate if duplicate != (0, 0) else None,
+        verdict=verdicts.ask(
+            policy, agent=front.agent.name, tool=type(tool), never_allow=duplicate is not None
+        ),
+        duplicate_of=duplicate,
     )
 
 
 def _duplicate(
     front: frontiers.Frontier, tool: str, identity_digest: str, earlier: list[steps.Proposed]
 ) -> tuple[int, int] | None:
-    """Return the call on this path with the same identity: of an earlier reply, or (0, 0) for a sibling."""
-    for sibling in earlier:
+    """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
+    for index, sibling in enumerate(earlier):
         if (
             sibling.tool == tool
             and sibling.identity is not None
             and exact.digest_of(sibling.identity) == identity_digest
         ):
-            return (0, 0)
+            return (0, index)
     row = (
         models.Action.objects.filter(run=front.run, tool=tool, identity_digest=identity_digest)
         .exclude(status__in=("denied", "superseded", "expired", "failed"))

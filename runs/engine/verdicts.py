@@ -35,15 +35,13 @@ def _rules(version: int | None) -> tuple[rules.Rule, ...]:
     return parsing.parse(models.PolicyVersion.objects.get(pk=version).rules)
 
 
-def ask(policy: InForce, *, agent: str, tool: type[Tool], doubt: str = "") -> steps.Verdict:
-    """Return the verdict on a call of `tool`; with a `doubt` (a duplicate, say) it is never allowed unread."""
+def ask(policy: InForce, *, agent: str, tool: type[Tool], never_allow: bool = False) -> steps.Verdict:
+    """Return the verdict on a call of `tool`; with `never_allow` (a duplicate, say) a person decides at least."""
     facts = rules.Facts(agent=agent, tool=tool.name, effect=str(tool.effect), tier=tool.risk())
     found = rules.evaluate(policy.rules, facts)
     verdict = found.verdict
-    if verdict == rules.ALLOW and doubt:
+    if verdict == rules.ALLOW and never_allow:
         verdict = rules.REVIEW
     terms = dataclasses.asdict(found)
     terms["groups"] = list(found.groups)
-    return steps.Verdict(
-        verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=doubt or found.reason
-    )
+    return steps.Verdict(verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=found.reason)

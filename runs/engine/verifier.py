@@ -135,7 +135,9 @@ _AGREES: dict[str, frozenset[str]] = {
     lifecycle.Action.SUCCEEDED: frozenset({lifecycle.Occurrence.STANDING, lifecycle.Occurrence.UNDONE}),
     lifecycle.Action.INTENT: frozenset({lifecycle.Occurrence.OPEN}),
     lifecycle.Action.IN_DOUBT: frozenset({lifecycle.Occurrence.UNKNOWN}),
-    lifecycle.Action.ABANDONED: frozenset({lifecycle.Occurrence.UNKNOWN}),
+    lifecycle.Action.ABANDONED: frozenset(  # it may be answered later; the call stays closed
+        {lifecycle.Occurrence.UNKNOWN, lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}
+    ),
     lifecycle.Action.FAILED: frozenset({lifecycle.Occurrence.VOID}),
 }
 

@@ -6,617 +6,1436 @@ import django.db.models.constraints
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
-import runs.lifecycle
-import runs.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
+import runs.lifecycle
+import runs.models.fields
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Agent',
+            name="Agent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField(max_length=80, unique=True)),
-                ('title', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField(max_length=80, unique=True)),
+                ("title", models.CharField(max_length=200)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Entry',
+            name="Entry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('kind', models.CharField(choices=[('input', 'input'), ('correction', 'correction'), ('reply', 'reply'), ('call', 'call'), ('revision', 'revision'), ('verdict', 'verdict'), ('decision', 'decision'), ('intent', 'intent'), ('receipt', 'receipt'), ('result', 'result'), ('plan', 'plan'), ('mark', 'mark'), ('message', 'message'), ('recall', 'recall'), ('summary', 'summary'), ('refusal', 'refusal'), ('note', 'note'), ('end', 'end')], max_length=12)),
-                ('content', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('head', runs.models.fields.DigestField(max_length=64)),
-                ('number', models.PositiveIntegerField(null=True)),
-                ('boundary', models.CharField(choices=[('created', 'created'), ('planned', 'planned'), ('result', 'result'), ('plan_step', 'plan step'), ('before_irreversible', 'before irreversible'), ('edited', 'edited'), ('waiting', 'waiting'), ('ended', 'ended')], max_length=20, null=True)),
-                ('counters', runs.models.fields.ExactField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("input", "input"),
+                            ("correction", "correction"),
+                            ("reply", "reply"),
+                            ("call", "call"),
+                            ("revision", "revision"),
+                            ("verdict", "verdict"),
+                            ("decision", "decision"),
+                            ("intent", "intent"),
+                            ("receipt", "receipt"),
+                            ("result", "result"),
+                            ("plan", "plan"),
+                            ("mark", "mark"),
+                            ("message", "message"),
+                            ("recall", "recall"),
+                            ("summary", "summary"),
+                            ("refusal", "refusal"),
+                            ("note", "note"),
+                            ("end", "end"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("content", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("head", runs.models.fields.DigestField(max_length=64)),
+                ("number", models.PositiveIntegerField(null=True)),
+                (
+                    "boundary",
+                    models.CharField(
+                        choices=[
+                            ("created", "created"),
+                            ("planned", "planned"),
+                            ("result", "result"),
+                            ("plan_step", "plan step"),
+                            ("before_irreversible", "before irreversible"),
+                            ("edited", "edited"),
+                            ("waiting", "waiting"),
+                            ("ended", "ended"),
+                        ],
+                        max_length=20,
+                        null=True,
+                    ),
+                ),
+                ("counters", runs.models.fields.ExactField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Policy',
+            name="Policy",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField(max_length=80, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField(max_length=80, unique=True)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                ("first_name", models.CharField(blank=True, max_length=150, verbose_name="first name")),
+                ("last_name", models.CharField(blank=True, max_length=150, verbose_name="last name")),
+                ("email", models.EmailField(blank=True, max_length=254, verbose_name="email address")),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined"),
+                ),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'db_table': 'runs_user',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "db_table": "runs_user",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='Action',
+            name="Action",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reply_position', models.PositiveIntegerField()),
-                ('call_index', models.PositiveIntegerField()),
-                ('step', models.CharField(blank=True, max_length=120)),
-                ('tool', models.CharField(max_length=120)),
-                ('contract', runs.models.fields.DigestField(max_length=64)),
-                ('effect', models.CharField(max_length=12)),
-                ('tier', models.PositiveSmallIntegerField()),
-                ('protection', models.CharField(max_length=12)),
-                ('status', models.CharField(choices=[('proposed', 'proposed'), ('held', 'held'), ('approved', 'approved'), ('intent', 'intent'), ('succeeded', 'succeeded'), ('absorbed', 'absorbed'), ('denied', 'denied'), ('rejected', 'rejected'), ('expired', 'expired'), ('superseded', 'superseded'), ('failed', 'failed'), ('in_doubt', 'in doubt'), ('abandoned', 'abandoned')], max_length=12)),
-                ('revision', models.PositiveIntegerField(default=1)),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('identity', runs.models.fields.ExactField()),
-                ('identity_digest', runs.models.fields.DigestField(max_length=64)),
-                ('declaration', runs.models.fields.DigestField(max_length=64)),
-                ('verdict', models.CharField(blank=True, max_length=10)),
-                ('rule', models.CharField(blank=True, max_length=120)),
-                ('terms', runs.models.fields.ExactField()),
-                ('approval_digest', runs.models.fields.DigestField(blank=True, max_length=64)),
-                ('preview', runs.models.fields.ExactField(null=True)),
-                ('precondition', runs.models.fields.ExactField(null=True)),
-                ('not_before', models.DateTimeField(null=True)),
-                ('attempt', models.PositiveIntegerField(default=0)),
-                ('evidence_number', models.PositiveIntegerField(default=0)),
-                ('receipt', runs.models.fields.ExactField(null=True)),
-                ('error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('duplicate_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.action')),
-                ('retry_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.action')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reply_position", models.PositiveIntegerField()),
+                ("call_index", models.PositiveIntegerField()),
+                ("step", models.CharField(blank=True, max_length=120)),
+                ("tool", models.CharField(max_length=120)),
+                ("contract", runs.models.fields.DigestField(max_length=64)),
+                ("effect", models.CharField(max_length=12)),
+                ("tier", models.PositiveSmallIntegerField()),
+                ("protection", models.CharField(max_length=12)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("proposed", "proposed"),
+                            ("held", "held"),
+                            ("approved", "approved"),
+                            ("intent", "intent"),
+                            ("succeeded", "succeeded"),
+                            ("absorbed", "absorbed"),
+                            ("denied", "denied"),
+                            ("rejected", "rejected"),
+                            ("expired", "expired"),
+                            ("superseded", "superseded"),
+                            ("failed", "failed"),
+                            ("in_doubt", "in doubt"),
+                            ("abandoned", "abandoned"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=1)),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("identity", runs.models.fields.ExactField()),
+                ("identity_digest", runs.models.fields.DigestField(max_length=64)),
+                ("declaration", runs.models.fields.DigestField(max_length=64)),
+                ("verdict", models.CharField(blank=True, max_length=10)),
+                ("rule", models.CharField(blank=True, max_length=120)),
+                ("terms", runs.models.fields.ExactField()),
+                ("approval_digest", runs.models.fields.DigestField(blank=True, max_length=64)),
+                ("preview", runs.models.fields.ExactField(null=True)),
+                ("precondition", runs.models.fields.ExactField(null=True)),
+                ("not_before", models.DateTimeField(null=True)),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("evidence_number", models.PositiveIntegerField(default=0)),
+                ("receipt", runs.models.fields.ExactField(null=True)),
+                ("error", models.TextField(blank=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                ("closed_at", models.DateTimeField(null=True)),
+                (
+                    "duplicate_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.action",
+                    ),
+                ),
+                (
+                    "retry_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.action",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='AgentVersion',
+            name="AgentVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('provider', models.CharField(max_length=80)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('instructions', models.TextField(blank=True)),
-                ('tools', runs.models.fields.ExactField()),
-                ('definition', runs.models.fields.ExactField()),
-                ('input_schema', runs.models.fields.ExactField()),
-                ('budget', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='runs.agent')),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("provider", models.CharField(max_length=80)),
+                ("model", models.CharField(blank=True, max_length=200)),
+                ("instructions", models.TextField(blank=True)),
+                ("tools", runs.models.fields.ExactField()),
+                ("definition", runs.models.fields.ExactField()),
+                ("input_schema", runs.models.fields.ExactField()),
+                ("budget", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="versions", to="runs.agent"
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='agent',
-            name='current',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.agentversion'),
+            model_name="agent",
+            name="current",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="runs.agentversion",
+            ),
         ),
         migrations.CreateModel(
-            name='AuditHead',
+            name="AuditHead",
             fields=[
-                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('seq', models.PositiveBigIntegerField(default=0)),
-                ('hash', runs.models.fields.DigestField(default='0000000000000000000000000000000000000000000000000000000000000000', max_length=64)),
+                ("id", models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("seq", models.PositiveBigIntegerField(default=0)),
+                (
+                    "hash",
+                    runs.models.fields.DigestField(
+                        default="0000000000000000000000000000000000000000000000000000000000000000",
+                        max_length=64,
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='runs_audithead_single')],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("id", 1)), name="runs_audithead_single")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('sha256', runs.models.fields.DigestField(max_length=64, primary_key=True, serialize=False)),
-                ('size', models.PositiveIntegerField()),
-                ('content', models.BinaryField()),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ("sha256", runs.models.fields.DigestField(max_length=64, primary_key=True, serialize=False)),
+                ("size", models.PositiveIntegerField()),
+                ("content", models.BinaryField()),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('size__lte', 26214400)), name='runs_blob_size')],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("size__lte", 26214400)), name="runs_blob_size")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Checkpoint',
-            fields=[
-            ],
+            name="Checkpoint",
+            fields=[],
             options={
-                'proxy': True,
-                'indexes': [],
-                'constraints': [],
+                "proxy": True,
+                "indexes": [],
+                "constraints": [],
             },
-            bases=('runs.entry',),
+            bases=("runs.entry",),
         ),
         migrations.CreateModel(
-            name='Evidence',
+            name="Evidence",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('attempt', models.PositiveIntegerField()),
-                ('outcome', models.CharField(choices=[('happened', 'Happened'), ('did_not_happen', 'Did Not Happen')], max_length=16)),
-                ('source', models.CharField(max_length=20)),
-                ('content', runs.models.fields.ExactField()),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('action', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evidence', to='runs.action')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("attempt", models.PositiveIntegerField()),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[("happened", "Happened"), ("did_not_happen", "Did Not Happen")],
+                        max_length=16,
+                    ),
+                ),
+                ("source", models.CharField(max_length=20)),
+                ("content", runs.models.fields.ExactField()),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "action",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="evidence", to="runs.action"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Occurrence',
+            name="Occurrence",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('tool', models.CharField(max_length=120)),
-                ('identity', runs.models.fields.ExactField()),
-                ('identity_digest', runs.models.fields.DigestField(max_length=64)),
-                ('declaration', runs.models.fields.DigestField(max_length=64)),
-                ('n', models.PositiveIntegerField()),
-                ('key', runs.models.fields.DigestField(max_length=64, unique=True)),
-                ('state', models.CharField(choices=[('open', 'open'), ('standing', 'standing'), ('void', 'void'), ('unknown', 'unknown'), ('undone', 'undone')], max_length=10)),
-                ('attempts', runs.models.fields.ExactField()),
-                ('first_sent_at', models.DateTimeField(null=True)),
-                ('horizon', models.DateTimeField()),
-                ('receipt', runs.models.fields.ExactField(null=True)),
-                ('verification', models.CharField(blank=True, max_length=20)),
-                ('contradicted', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('settled_at', models.DateTimeField(null=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='owned_occurrences', to='runs.action')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='action',
-            name='blocked_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='blocks', to='runs.occurrence'),
-        ),
-        migrations.AddField(
-            model_name='action',
-            name='occurrence',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='actions', to='runs.occurrence'),
-        ),
-        migrations.CreateModel(
-            name='PolicyVersion',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('rules', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('policy', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='runs.policy')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Installation',
-            fields=[
-                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('gate_epoch', models.BigIntegerField(default=1)),
-                ('paused_all', models.BooleanField(default=False)),
-                ('system', models.CharField(blank=True, max_length=120)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('policy_version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.policyversion')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='action',
-            name='policy_version',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.policyversion'),
-        ),
-        migrations.CreateModel(
-            name='Review',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('action', 'action'), ('plan', 'plan'), ('question', 'question'), ('in_doubt', 'in doubt'), ('budget', 'budget'), ('failure', 'failure')], max_length=10)),
-                ('status', models.CharField(choices=[('open', 'open'), ('approved', 'approved'), ('rejected', 'rejected'), ('answered', 'answered'), ('expired', 'expired'), ('settled', 'settled'), ('superseded', 'superseded')], default=runs.lifecycle.Review['OPEN'], max_length=10)),
-                ('revision', models.PositiveIntegerField(default=1)),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('evidence_number', models.PositiveIntegerField(default=0)),
-                ('title', models.CharField(max_length=300)),
-                ('content', runs.models.fields.ExactField()),
-                ('tier', models.PositiveSmallIntegerField(default=0)),
-                ('votes', models.PositiveSmallIntegerField(default=0)),
-                ('quorum', models.PositiveSmallIntegerField(default=1)),
-                ('groups', runs.models.fields.ExactField()),
-                ('separation', models.BooleanField(default=False)),
-                ('reason_required', models.BooleanField(default=False)),
-                ('undo_seconds', models.FloatField(default=0)),
-                ('due_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('on_expiry', models.CharField(default='deny', max_length=10)),
-                ('answer', models.CharField(blank=True, max_length=30)),
-                ('opened_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('action', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reviews', to='runs.action')),
-                ('consumed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.action')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Decision',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.PositiveIntegerField()),
-                ('verdict', models.CharField(max_length=30)),
-                ('reason', models.TextField(blank=True)),
-                ('content', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('token', models.CharField(max_length=64, unique=True)),
-                ('channel', models.CharField(default='page', max_length=20)),
-                ('ip', models.GenericIPAddressField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('person', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to=settings.AUTH_USER_MODEL)),
-                ('review', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='runs.review')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Revision',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('arguments', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('action', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='revisions', to='runs.action')),
-                ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Run',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('title', models.CharField(max_length=200)),
-                ('input', runs.models.fields.ExactField()),
-                ('input_digest', runs.models.fields.DigestField(max_length=64)),
-                ('labels', runs.models.fields.ExactField()),
-                ('mode', models.CharField(choices=[('live', 'Live'), ('dry_run', 'Dry Run')], default='live', max_length=10)),
-                ('format', models.PositiveSmallIntegerField(default=1)),
-                ('status', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('waiting', 'waiting'), ('paused', 'paused'), ('succeeded', 'succeeded'), ('failed', 'failed'), ('cancelled', 'cancelled')], max_length=10)),
-                ('reason', models.CharField(blank=True, max_length=40)),
-                ('hold_reason', models.TextField(blank=True)),
-                ('hold_right', models.CharField(blank=True, max_length=20)),
-                ('remind_at', models.DateTimeField(null=True)),
-                ('stop_reason', models.TextField(blank=True)),
-                ('stop_at', models.DateTimeField(null=True)),
-                ('path', runs.models.fields.ExactField()),
-                ('start_token', models.CharField(max_length=64, unique=True)),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('head', runs.models.fields.DigestField(default='0000000000000000000000000000000000000000000000000000000000000000', max_length=64)),
-                ('reply_position', models.PositiveIntegerField(default=0)),
-                ('checkpoint_number', models.PositiveIntegerField(default=0)),
-                ('checkpoint_position', models.PositiveIntegerField(default=0)),
-                ('plan_version', models.PositiveIntegerField(default=0)),
-                ('inbox', models.PositiveIntegerField(default=0)),
-                ('folded', models.PositiveIntegerField(default=0)),
-                ('lease_until', models.DateTimeField(null=True)),
-                ('fence', models.PositiveBigIntegerField(default=0)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('wake_at', models.DateTimeField(null=True)),
-                ('hinted_at', models.DateTimeField(null=True)),
-                ('priority', models.PositiveSmallIntegerField(default=100)),
-                ('budget', runs.models.fields.ExactField()),
-                ('steps', models.PositiveIntegerField(default=0)),
-                ('calls', models.PositiveIntegerField(default=0)),
-                ('tokens_in', models.PositiveBigIntegerField(default=0)),
-                ('tokens_out', models.PositiveBigIntegerField(default=0)),
-                ('cost_micro', models.PositiveBigIntegerField(default=0)),
-                ('cost_known', models.BooleanField(default=True)),
-                ('active_seconds', models.FloatField(default=0)),
-                ('claimed_at', models.DateTimeField(null=True)),
-                ('error', models.TextField(blank=True)),
-                ('summary', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('agent_version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='runs.agentversion')),
-                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='started_runs', to=settings.AUTH_USER_MODEL)),
-                ('hold_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('root', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='lineage', to='runs.run')),
-                ('stop_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('superseded_by', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='runs.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("tool", models.CharField(max_length=120)),
+                ("identity", runs.models.fields.ExactField()),
+                ("identity_digest", runs.models.fields.DigestField(max_length=64)),
+                ("declaration", runs.models.fields.DigestField(max_length=64)),
+                ("n", models.PositiveIntegerField()),
+                ("key", runs.models.fields.DigestField(max_length=64, unique=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "open"),
+                            ("standing", "standing"),
+                            ("void", "void"),
+                            ("unknown", "unknown"),
+                            ("undone", "undone"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("attempts", runs.models.fields.ExactField()),
+                ("first_sent_at", models.DateTimeField(null=True)),
+                ("horizon", models.DateTimeField()),
+                ("receipt", runs.models.fields.ExactField(null=True)),
+                ("verification", models.CharField(blank=True, max_length=20)),
+                ("contradicted", models.BooleanField(default=False)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                ("settled_at", models.DateTimeField(null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="owned_occurrences",
+                        to="runs.action",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='review',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reviews', to='runs.run'),
+            model_name="action",
+            name="blocked_by",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="blocks",
+                to="runs.occurrence",
+            ),
+        ),
+        migrations.AddField(
+            model_name="action",
+            name="occurrence",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="actions",
+                to="runs.occurrence",
+            ),
         ),
         migrations.CreateModel(
-            name='PlanStep',
+            name="PolicyVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('order', models.PositiveIntegerField()),
-                ('key', models.CharField(max_length=120)),
-                ('title', models.CharField(max_length=300)),
-                ('group', models.CharField(blank=True, max_length=120)),
-                ('body', runs.models.fields.ExactField()),
-                ('state', models.CharField(choices=[('pending', 'pending'), ('active', 'active'), ('done', 'done'), ('skipped', 'skipped'), ('refused', 'refused'), ('failed', 'failed')], default=runs.lifecycle.Step['PENDING'], max_length=10)),
-                ('reply_position', models.PositiveIntegerField(null=True)),
-                ('call_index', models.PositiveIntegerField(null=True)),
-                ('result_position', models.PositiveIntegerField(null=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='plan_steps', to='runs.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("rules", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "policy",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="versions", to="runs.policy"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Plan',
+            name="Installation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('steps', runs.models.fields.ExactField()),
-                ('digest', runs.models.fields.DigestField(max_length=64)),
-                ('reason', models.TextField(blank=True)),
-                ('position', models.PositiveIntegerField()),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='plans', to='runs.run')),
+                ("id", models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("gate_epoch", models.BigIntegerField(default=1)),
+                ("paused_all", models.BooleanField(default=False)),
+                ("system", models.CharField(blank=True, max_length=120)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "policy_version",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.policyversion",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='occurrence',
-            name='root',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='occurrences', to='runs.run'),
+            model_name="action",
+            name="policy_version",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="runs.policyversion",
+            ),
         ),
         migrations.CreateModel(
-            name='Fact',
+            name="Review",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('kind', models.CharField(choices=[('decision', 'Decision'), ('expired', 'Expired'), ('evidence', 'Evidence'), ('hold', 'Hold'), ('resume', 'Resume'), ('stop', 'Stop'), ('retry', 'Retry'), ('withdrawn', 'Withdrawn'), ('wake', 'Wake')], max_length=10)),
-                ('content', runs.models.fields.ExactField()),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='facts', to='runs.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("action", "action"),
+                            ("plan", "plan"),
+                            ("question", "question"),
+                            ("in_doubt", "in doubt"),
+                            ("budget", "budget"),
+                            ("failure", "failure"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("open", "open"),
+                            ("approved", "approved"),
+                            ("rejected", "rejected"),
+                            ("answered", "answered"),
+                            ("expired", "expired"),
+                            ("settled", "settled"),
+                            ("superseded", "superseded"),
+                        ],
+                        default=runs.lifecycle.Review["OPEN"],
+                        max_length=10,
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=1)),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("evidence_number", models.PositiveIntegerField(default=0)),
+                ("title", models.CharField(max_length=300)),
+                ("content", runs.models.fields.ExactField()),
+                ("tier", models.PositiveSmallIntegerField(default=0)),
+                ("votes", models.PositiveSmallIntegerField(default=0)),
+                ("quorum", models.PositiveSmallIntegerField(default=1)),
+                ("groups", runs.models.fields.ExactField()),
+                ("separation", models.BooleanField(default=False)),
+                ("reason_required", models.BooleanField(default=False)),
+                ("undo_seconds", models.FloatField(default=0)),
+                ("due_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("on_expiry", models.CharField(default="deny", max_length=10)),
+                ("answer", models.CharField(blank=True, max_length=30)),
+                (
+                    "opened_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                ("closed_at", models.DateTimeField(null=True)),
+                (
+                    "action",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="reviews",
+                        to="runs.action",
+                    ),
+                ),
+                (
+                    "consumed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="runs.action",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Decision",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField()),
+                ("verdict", models.CharField(max_length=30)),
+                ("reason", models.TextField(blank=True)),
+                ("content", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("token", models.CharField(max_length=64, unique=True)),
+                ("channel", models.CharField(default="page", max_length=20)),
+                ("ip", models.GenericIPAddressField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="decisions",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "review",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="decisions",
+                        to="runs.review",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Revision",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("arguments", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "action",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="revisions",
+                        to="runs.action",
+                    ),
+                ),
+                (
+                    "author",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Run",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("title", models.CharField(max_length=200)),
+                ("input", runs.models.fields.ExactField()),
+                ("input_digest", runs.models.fields.DigestField(max_length=64)),
+                ("labels", runs.models.fields.ExactField()),
+                (
+                    "mode",
+                    models.CharField(
+                        choices=[("live", "Live"), ("dry_run", "Dry Run")], default="live", max_length=10
+                    ),
+                ),
+                ("format", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("running", "running"),
+                            ("waiting", "waiting"),
+                            ("paused", "paused"),
+                            ("succeeded", "succeeded"),
+                            ("failed", "failed"),
+                            ("cancelled", "cancelled"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("reason", models.CharField(blank=True, max_length=40)),
+                ("hold_reason", models.TextField(blank=True)),
+                ("hold_right", models.CharField(blank=True, max_length=20)),
+                ("remind_at", models.DateTimeField(null=True)),
+                ("stop_reason", models.TextField(blank=True)),
+                ("stop_at", models.DateTimeField(null=True)),
+                ("path", runs.models.fields.ExactField()),
+                ("start_token", models.CharField(max_length=64, unique=True)),
+                ("position", models.PositiveIntegerField(default=0)),
+                (
+                    "head",
+                    runs.models.fields.DigestField(
+                        default="0000000000000000000000000000000000000000000000000000000000000000",
+                        max_length=64,
+                    ),
+                ),
+                ("reply_position", models.PositiveIntegerField(default=0)),
+                ("checkpoint_number", models.PositiveIntegerField(default=0)),
+                ("checkpoint_position", models.PositiveIntegerField(default=0)),
+                ("plan_version", models.PositiveIntegerField(default=0)),
+                ("inbox", models.PositiveIntegerField(default=0)),
+                ("folded", models.PositiveIntegerField(default=0)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("fence", models.PositiveBigIntegerField(default=0)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("wake_at", models.DateTimeField(null=True)),
+                ("hinted_at", models.DateTimeField(null=True)),
+                ("priority", models.PositiveSmallIntegerField(default=100)),
+                ("budget", runs.models.fields.ExactField()),
+                ("steps", models.PositiveIntegerField(default=0)),
+                ("calls", models.PositiveIntegerField(default=0)),
+                ("tokens_in", models.PositiveBigIntegerField(default=0)),
+                ("tokens_out", models.PositiveBigIntegerField(default=0)),
+                ("cost_micro", models.PositiveBigIntegerField(default=0)),
+                ("cost_known", models.BooleanField(default=True)),
+                ("active_seconds", models.FloatField(default=0)),
+                ("claimed_at", models.DateTimeField(null=True)),
+                ("error", models.TextField(blank=True)),
+                ("summary", models.TextField(blank=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "agent_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="runs.agentversion",
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="started_runs",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "hold_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "root",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="lineage", to="runs.run"
+                    ),
+                ),
+                (
+                    "stop_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "superseded_by",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="supersedes",
+                        to="runs.run",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='entry',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='runs.run'),
+            model_name="review",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="reviews", to="runs.run"
+            ),
         ),
         migrations.CreateModel(
-            name='AuditEvent',
+            name="PlanStep",
             fields=[
-                ('seq', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
-                ('at', models.DateTimeField()),
-                ('act', models.CharField(max_length=40)),
-                ('subject', models.CharField(max_length=80)),
-                ('content', runs.models.fields.ExactField()),
-                ('channel', models.CharField(max_length=20)),
-                ('ip', models.GenericIPAddressField(null=True)),
-                ('previous', runs.models.fields.DigestField(max_length=64)),
-                ('hash', runs.models.fields.DigestField(max_length=64)),
-                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_events', to='runs.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("order", models.PositiveIntegerField()),
+                ("key", models.CharField(max_length=120)),
+                ("title", models.CharField(max_length=300)),
+                ("group", models.CharField(blank=True, max_length=120)),
+                ("body", runs.models.fields.ExactField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("active", "active"),
+                            ("done", "done"),
+                            ("skipped", "skipped"),
+                            ("refused", "refused"),
+                            ("failed", "failed"),
+                        ],
+                        default=runs.lifecycle.Step["PENDING"],
+                        max_length=10,
+                    ),
+                ),
+                ("reply_position", models.PositiveIntegerField(null=True)),
+                ("call_index", models.PositiveIntegerField(null=True)),
+                ("result_position", models.PositiveIntegerField(null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="plan_steps", to="runs.run"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Plan",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField()),
+                ("steps", runs.models.fields.ExactField()),
+                ("digest", runs.models.fields.DigestField(max_length=64)),
+                ("reason", models.TextField(blank=True)),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "author",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="plans", to="runs.run"
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='action',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='actions', to='runs.run'),
+            model_name="occurrence",
+            name="root",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="occurrences", to="runs.run"
+            ),
+        ),
+        migrations.CreateModel(
+            name="Fact",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("decision", "Decision"),
+                            ("expired", "Expired"),
+                            ("evidence", "Evidence"),
+                            ("hold", "Hold"),
+                            ("resume", "Resume"),
+                            ("stop", "Stop"),
+                            ("retry", "Retry"),
+                            ("withdrawn", "Withdrawn"),
+                            ("wake", "Wake"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("content", runs.models.fields.ExactField()),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), editable=False
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="facts", to="runs.run"
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="entry",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="entries", to="runs.run"
+            ),
+        ),
+        migrations.CreateModel(
+            name="AuditEvent",
+            fields=[
+                ("seq", models.PositiveBigIntegerField(primary_key=True, serialize=False)),
+                ("at", models.DateTimeField()),
+                ("act", models.CharField(max_length=40)),
+                ("subject", models.CharField(max_length=80)),
+                ("content", runs.models.fields.ExactField()),
+                ("channel", models.CharField(max_length=20)),
+                ("ip", models.GenericIPAddressField(null=True)),
+                ("previous", runs.models.fields.DigestField(max_length=64)),
+                ("hash", runs.models.fields.DigestField(max_length=64)),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="audit_events",
+                        to="runs.run",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="action",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="actions", to="runs.run"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agentversion',
-            constraint=models.UniqueConstraint(fields=('agent', 'number'), name='runs_agentversion_number'),
+            model_name="agentversion",
+            constraint=models.UniqueConstraint(fields=("agent", "number"), name="runs_agentversion_number"),
         ),
         migrations.AddConstraint(
-            model_name='agentversion',
-            constraint=models.UniqueConstraint(fields=('agent', 'digest'), name='runs_agentversion_digest'),
+            model_name="agentversion",
+            constraint=models.UniqueConstraint(fields=("agent", "digest"), name="runs_agentversion_digest"),
         ),
         migrations.AddConstraint(
-            model_name='evidence',
-            constraint=models.UniqueConstraint(fields=('action', 'number'), name='runs_evidence_number'),
+            model_name="evidence",
+            constraint=models.UniqueConstraint(fields=("action", "number"), name="runs_evidence_number"),
         ),
         migrations.AddConstraint(
-            model_name='policyversion',
-            constraint=models.UniqueConstraint(fields=('policy', 'number'), name='runs_policyversion_number'),
+            model_name="policyversion",
+            constraint=models.UniqueConstraint(fields=("policy", "number"), name="runs_policyversion_number"),
         ),
         migrations.AddConstraint(
-            model_name='installation',
-            constraint=models.CheckConstraint(condition=models.Q(('id', 1)), name='runs_installation_single'),
+            model_name="installation",
+            constraint=models.CheckConstraint(condition=models.Q(("id", 1)), name="runs_installation_single"),
         ),
         migrations.AddConstraint(
-            model_name='decision',
-            constraint=models.UniqueConstraint(fields=('review', 'revision', 'person'), name='runs_decision_one_vote'),
+            model_name="decision",
+            constraint=models.UniqueConstraint(
+                fields=("review", "revision", "person"), name="runs_decision_one_vote"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.UniqueConstraint(fields=('action', 'number'), name='runs_revision_number'),
+            model_name="revision",
+            constraint=models.UniqueConstraint(fields=("action", "number"), name="runs_revision_number"),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status', runs.lifecycle.Run['QUEUED'])), fields=['priority', 'wake_at'], name='runs_run_due'),
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("status", runs.lifecycle.Run["QUEUED"])),
+                fields=["priority", "wake_at"],
+                name="runs_run_due",
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status', runs.lifecycle.Run['RUNNING'])), fields=['lease_until'], name='runs_run_leased'),
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("status", runs.lifecycle.Run["RUNNING"])),
+                fields=["lease_until"],
+                name="runs_run_leased",
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['status', '-id'], name='runs_run_by_status'),
+            model_name="run",
+            index=models.Index(fields=["status", "-id"], name="runs_run_by_status"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'waiting', 'paused', 'succeeded', 'failed', 'cancelled'])), name='runs_run_status'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        ["queued", "running", "waiting", "paused", "succeeded", "failed", "cancelled"],
+                    )
+                ),
+                name="runs_run_status",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', runs.lifecycle.Run['QUEUED']), _negated=True), ('wake_at__isnull', False), _connector='OR'), name='runs_run_queued_is_due'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status", runs.lifecycle.Run["QUEUED"]), _negated=True),
+                    ("wake_at__isnull", False),
+                    _connector="OR",
+                ),
+                name="runs_run_queued_is_due",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_until__isnull', False), ('status', runs.lifecycle.Run['RUNNING'])), models.Q(models.Q(('status', runs.lifecycle.Run['RUNNING']), _negated=True), ('lease_until__isnull', True)), _connector='OR'), name='runs_run_running_is_leased'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("lease_until__isnull", False), ("status", runs.lifecycle.Run["RUNNING"])),
+                    models.Q(
+                        models.Q(("status", runs.lifecycle.Run["RUNNING"]), _negated=True),
+                        ("lease_until__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="runs_run_running_is_leased",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', runs.lifecycle.Run['PAUSED']), _negated=True), models.Q(('hold_by__isnull', False), ('remind_at__isnull', False)), _connector='OR'), name='runs_run_paused_is_owned'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status", runs.lifecycle.Run["PAUSED"]), _negated=True),
+                    models.Q(("hold_by__isnull", False), ("remind_at__isnull", False)),
+                    _connector="OR",
+                ),
+                name="runs_run_paused_is_owned",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('status__in', ['cancelled', 'failed', 'succeeded'])), models.Q(models.Q(('status__in', ['cancelled', 'failed', 'succeeded']), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='runs_run_ended_has_time'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("ended_at__isnull", False), ("status__in", ["cancelled", "failed", "succeeded"])
+                    ),
+                    models.Q(
+                        models.Q(("status__in", ["cancelled", "failed", "succeeded"]), _negated=True),
+                        ("ended_at__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="runs_run_ended_has_time",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('folded__lte', models.F('inbox'))), name='runs_run_folded_of_inbox'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("folded__lte", models.F("inbox"))), name="runs_run_folded_of_inbox"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('mode', 'live'), ('superseded_by__isnull', True), models.Q(('status__in', ['cancelled', 'succeeded']), _negated=True)), fields=('root',), name='runs_run_one_live_attempt'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("mode", "live"),
+                    ("superseded_by__isnull", True),
+                    models.Q(("status__in", ["cancelled", "succeeded"]), _negated=True),
+                ),
+                fields=("root",),
+                name="runs_run_one_live_attempt",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('status', runs.lifecycle.Review['OPEN'])), fields=['due_at', 'id'], name='runs_review_open'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("status", runs.lifecycle.Review["OPEN"])),
+                fields=["due_at", "id"],
+                name="runs_review_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('expires_at__isnull', False), ('status', runs.lifecycle.Review['OPEN'])), fields=['expires_at'], name='runs_review_expiring'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("expires_at__isnull", False), ("status", runs.lifecycle.Review["OPEN"])),
+                fields=["expires_at"],
+                name="runs_review_expiring",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['open', 'approved', 'rejected', 'answered', 'expired', 'settled', 'superseded'])), name='runs_review_status'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        ["open", "approved", "rejected", "answered", "expired", "settled", "superseded"],
+                    )
+                ),
+                name="runs_review_status",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['action', 'plan', 'question', 'in_doubt', 'budget', 'failure'])), name='runs_review_kind'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("kind__in", ["action", "plan", "question", "in_doubt", "budget", "failure"])
+                ),
+                name="runs_review_kind",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('quorum__gte', 1), ('votes__lte', models.F('quorum'))), name='runs_review_votes_of_quorum'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("quorum__gte", 1), ("votes__lte", models.F("quorum"))),
+                name="runs_review_votes_of_quorum",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('status', runs.lifecycle.Review['OPEN'])), models.Q(models.Q(('status', runs.lifecycle.Review['OPEN']), _negated=True), ('closed_at__isnull', False)), _connector='OR'), name='runs_review_closed_has_time'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("closed_at__isnull", True), ("status", runs.lifecycle.Review["OPEN"])),
+                    models.Q(
+                        models.Q(("status", runs.lifecycle.Review["OPEN"]), _negated=True),
+                        ("closed_at__isnull", False),
+                    ),
+                    _connector="OR",
+                ),
+                name="runs_review_closed_has_time",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('expires_at__isnull', False), ('kind__in', ['action', 'plan', 'question'])), models.Q(models.Q(('kind__in', ['action', 'plan', 'question']), _negated=True), ('expires_at__isnull', True)), _connector='OR'), name='runs_review_expiry_by_kind'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("expires_at__isnull", False), ("kind__in", ["action", "plan", "question"])),
+                    models.Q(
+                        models.Q(("kind__in", ["action", "plan", "question"]), _negated=True),
+                        ("expires_at__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="runs_review_expiry_by_kind",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('consumed_by__isnull', True), ('status', runs.lifecycle.Review['APPROVED']), _connector='OR'), name='runs_review_consumed_when_approved'),
+            model_name="review",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("consumed_by__isnull", True),
+                    ("status", runs.lifecycle.Review["APPROVED"]),
+                    _connector="OR",
+                ),
+                name="runs_review_consumed_when_approved",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.UniqueConstraint(condition=models.Q(('action__isnull', False), ('status', runs.lifecycle.Review['OPEN'])), fields=('action', 'kind'), name='runs_review_one_open'),
+            model_name="review",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("action__isnull", False), ("status", runs.lifecycle.Review["OPEN"])),
+                fields=("action", "kind"),
+                name="runs_review_one_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='planstep',
-            index=models.Index(condition=models.Q(('state__in', ['done', 'refused', 'skipped']), _negated=True), fields=['run', 'order'], name='runs_planstep_open'),
+            model_name="planstep",
+            index=models.Index(
+                condition=models.Q(("state__in", ["done", "refused", "skipped"]), _negated=True),
+                fields=["run", "order"],
+                name="runs_planstep_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='planstep',
-            index=models.Index(fields=['run', 'group'], name='runs_planstep_group'),
+            model_name="planstep",
+            index=models.Index(fields=["run", "group"], name="runs_planstep_group"),
         ),
         migrations.AddConstraint(
-            model_name='planstep',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'active', 'done', 'skipped', 'refused', 'failed'])), name='runs_planstep_state'),
+            model_name="planstep",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("state__in", ["pending", "active", "done", "skipped", "refused", "failed"])
+                ),
+                name="runs_planstep_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='planstep',
-            constraint=models.UniqueConstraint(fields=('run', 'key'), name='runs_planstep_key'),
+            model_name="planstep",
+            constraint=models.UniqueConstraint(fields=("run", "key"), name="runs_planstep_key"),
         ),
         migrations.AddConstraint(
-            model_name='planstep',
-            constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('run', 'order'), name='runs_planstep_order'),
+            model_name="planstep",
+            constraint=models.UniqueConstraint(
+                deferrable=django.db.models.constraints.Deferrable["DEFERRED"],
+                fields=("run", "order"),
+                name="runs_planstep_order",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='plan',
-            constraint=models.UniqueConstraint(fields=('run', 'version'), name='runs_plan_version'),
+            model_name="plan",
+            constraint=models.UniqueConstraint(fields=("run", "version"), name="runs_plan_version"),
         ),
         migrations.AddConstraint(
-            model_name='occurrence',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'standing', 'void', 'unknown', 'undone'])), name='runs_occurrence_state'),
+            model_name="occurrence",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["open", "standing", "void", "unknown", "undone"])),
+                name="runs_occurrence_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='occurrence',
-            constraint=models.UniqueConstraint(fields=('root', 'tool', 'identity_digest', 'n'), name='runs_occurrence_number'),
+            model_name="occurrence",
+            constraint=models.UniqueConstraint(
+                fields=("root", "tool", "identity_digest", "n"), name="runs_occurrence_number"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.UniqueConstraint(fields=('run', 'number'), name='runs_fact_number'),
+            model_name="fact",
+            constraint=models.UniqueConstraint(fields=("run", "number"), name="runs_fact_number"),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['input', 'correction', 'reply', 'call', 'revision', 'verdict', 'decision', 'intent', 'receipt', 'result', 'plan', 'mark', 'message', 'recall', 'summary', 'refusal', 'note', 'end'])), name='runs_entry_kind'),
+            model_name="entry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "kind__in",
+                        [
+                            "input",
+                            "correction",
+                            "reply",
+                            "call",
+                            "revision",
+                            "verdict",
+                            "decision",
+                            "intent",
+                            "receipt",
+                            "result",
+                            "plan",
+                            "mark",
+                            "message",
+                            "recall",
+                            "summary",
+                            "refusal",
+                            "note",
+                            "end",
+                        ],
+                    )
+                ),
+                name="runs_entry_kind",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(fields=('run', 'position'), name='runs_entry_position'),
+            model_name="entry",
+            constraint=models.UniqueConstraint(fields=("run", "position"), name="runs_entry_position"),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(condition=models.Q(('number__isnull', False)), fields=('run', 'number'), name='runs_entry_checkpoint'),
+            model_name="entry",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("number__isnull", False)),
+                fields=("run", "number"),
+                name="runs_entry_checkpoint",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('boundary__isnull', True), ('counters__isnull', True), ('number__isnull', True)), models.Q(('boundary__isnull', False), ('counters__isnull', False), ('number__isnull', False)), _connector='OR'), name='runs_entry_checkpoint_whole'),
+            model_name="entry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("boundary__isnull", True), ("counters__isnull", True), ("number__isnull", True)
+                    ),
+                    models.Q(
+                        ("boundary__isnull", False), ("counters__isnull", False), ("number__isnull", False)
+                    ),
+                    _connector="OR",
+                ),
+                name="runs_entry_checkpoint_whole",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='auditevent',
-            constraint=models.UniqueConstraint(fields=('previous',), name='runs_auditevent_chain'),
+            model_name="auditevent",
+            constraint=models.UniqueConstraint(fields=("previous",), name="runs_auditevent_chain"),
         ),
         migrations.AddIndex(
-            model_name='action',
-            index=models.Index(condition=models.Q(('status__in', ['approved', 'held', 'in_doubt', 'intent', 'proposed'])), fields=['run'], name='runs_action_open'),
+            model_name="action",
+            index=models.Index(
+                condition=models.Q(("status__in", ["approved", "held", "in_doubt", "intent", "proposed"])),
+                fields=["run"],
+                name="runs_action_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='action',
-            index=models.Index(fields=['run', 'identity_digest'], name='runs_action_identity'),
+            model_name="action",
+            index=models.Index(fields=["run", "identity_digest"], name="runs_action_identity"),
         ),
         migrations.AddConstraint(
-            model_name='action',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['proposed', 'held', 'approved', 'intent', 'succeeded', 'absorbed', 'denied', 'rejected', 'expired', 'superseded', 'failed', 'in_doubt', 'abandoned'])), name='runs_action_status'),
+            model_name="action",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "proposed",
+                            "held",
+                            "approved",
+                            "intent",
+                            "succeeded",
+                            "absorbed",
+                            "denied",
+                            "rejected",
+                            "expired",
+                            "superseded",
+                            "failed",
+                            "in_doubt",
+                            "abandoned",
+                        ],
+                    )
+                ),
+                name="runs_action_status",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='action',
-            constraint=models.UniqueConstraint(fields=('run', 'reply_position', 'call_index'), name='runs_action_call'),
+            model_name="action",
+            constraint=models.UniqueConstraint(
+                fields=("run", "reply_position", "call_index"), name="runs_action_call"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='action',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status__in', ['in_doubt', 'intent']), _negated=True), ('occurrence__isnull', False), _connector='OR'), name='runs_action_intent_has_occurrence'),
+            model_name="action",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status__in", ["in_doubt", "intent"]), _negated=True),
+                    ("occurrence__isnull", False),
+                    _connector="OR",
+                ),
+                name="runs_action_intent_has_occurrence",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='action',
-            constraint=models.CheckConstraint(condition=models.Q(('tier__lte', 3)), name='runs_action_tier'),
+            model_name="action",
+            constraint=models.CheckConstraint(condition=models.Q(("tier__lte", 3)), name="runs_action_tier"),
         ),
     ]

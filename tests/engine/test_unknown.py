@@ -216,3 +216,57 @@ def test_a_zombie_may_only_leave_evidence(start: Start, reviewer: models.User) -
     assert run.status == "succeeded"
     assert len(World.effects("mail")) == 1
     verifier.verify()
+
+
+def asked_again(start: Start, reviewer: models.User, *, before: bool) -> tuple[models.Run, models.Review]:
+    """A run whose first effect was given up as unknowable, and whose second, the same again, is approved."""
+    run = go(
+        start(step("unprotected", "mail", id="one", required=False), step("unprotected", "mail", id="two"))
+    )
+    answer(only_review(run), reviewer, "approve")
+    crash(run, before=before)
+    run = go(run)
+    answer(only_review(run), reviewer, "unknown")
+    run = go(run)
+    second = only_review(run)
+    assert "already proposed or done" in second.content["why"]
+    answer(second, reviewer, "approve")
+    run = go(run)
+    assert (run.status, run.reason) == ("waiting", "blocked")
+    question = only_review(run)
+    assert question.kind == "in_doubt"
+    return run, question
+
+
+def test_an_unknown_effect_blocks_the_same_again_until_somebody_says(
+    start: Start, reviewer: models.User
+) -> None:
+    run, question = asked_again(start, reviewer, before=True)
+    pass_horizon(run)
+    answer(question, reviewer, "absent_leave", rendered_at=timezone.now())
+    run = go(run)
+    assert run.status == "succeeded", run.error
+    assert len(World.effects("mail")) == 1
+    verifier.verify()
+
+
+def test_it_did_happen_after_all_asks_before_doing_it_twice(start: Start, reviewer: models.User) -> None:
+    run, question = asked_again(start, reviewer, before=False)
+    answer(question, reviewer, "happened", receipt="Seen.")
+    run = go(run)
+    again = only_review(run)
+    assert (again.kind, len(World.effects("mail"))) == ("action", 1)
+    assert "did happen" in again.content["why"]
+    answer(again, reviewer, "reject", reason="once is enough")
+    assert go(run).status == "succeeded"
+    assert len(World.effects("mail")) == 1
+    verifier.verify()
+
+
+def test_still_unknowable_closes_the_second_one_undone(start: Start, reviewer: models.User) -> None:
+    run, question = asked_again(start, reviewer, before=False)
+    answer(question, reviewer, "unknown")
+    run = go(run)
+    assert run.status == "succeeded", run.error
+    assert len(World.effects("mail")) == 1
+    verifier.verify()

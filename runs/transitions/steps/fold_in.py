@@ -76,16 +76,20 @@ def _decision(work: Work, fact: models.Fact) -> None:
 
 def _answer(work: Work, fact: models.Fact, review: models.Review, action: models.Action) -> None:
     """Fold in the answer about an effect in doubt: a fact, and for 'did not happen' a wish."""
+    who, answer, reason = _who(fact), fact.content["answer"], fact.content["reason"]
+    receipt = {"summary": fact.content.get("receipt") or reason, "value": {"confirmed_by": who}}
+    if action.status == lifecycle.Action.ABANDONED:
+        _note(work, fact)
+        settle.answered_later(work, action, answer=answer, who=who, receipt=receipt)
+        return
     if action.status != lifecycle.Action.IN_DOUBT or review.status != lifecycle.Review.ANSWERED:
         _note(work, fact)
         return
-    who, answer, reason = _who(fact), fact.content["answer"], fact.content["reason"]
     work.log.append(
         lifecycle.EntryKind.DECISION,
         {**fact.content, "by": who, "call": [action.reply_position, action.call_index]},
     )
     if answer == "happened":
-        receipt = {"summary": fact.content.get("receipt") or reason, "value": {"confirmed_by": who}}
         settle.happened(
             work, action, attempt=action.attempt, receipt=receipt, source="person", text=words.happened(who)
         )

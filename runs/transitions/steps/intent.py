@@ -73,7 +73,8 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         if found.blocking is not None:
             action.blocked_by = found.blocking
             action.save(update_fields=["blocked_by"])
-            run.reason = "blocked"
+            if found.blocking.owner.status == lifecycle.Action.ABANDONED:
+                settle.ask_about_earlier(work, found.blocking.owner)
             return None
         return _start(work, action, review, wish, found)
 

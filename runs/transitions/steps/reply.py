@@ -134,8 +134,9 @@ def _action(work: Work, call_id: tuple[int, int], call: Proposed, record: Record
     assert call.verdict is not None
     duplicate = None
     if call.duplicate_of is not None:
+        position, index = call.duplicate_of
         duplicate = models.Action.objects.filter(
-            run=work.run, reply_position=call.duplicate_of[0], call_index=call.duplicate_of[1]
+            run=work.run, reply_position=position or call_id[0], call_index=index
         ).first()
     action = models.Action.objects.create(
         run=work.run,

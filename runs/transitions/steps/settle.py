@@ -68,21 +68,7 @@ def unknown(work: Work, action: models.Action, *, attempt: int, reason: str) -> 
 def doubt(work: Work, action: models.Action, *, why: str) -> None:
     """Nothing is left to find out by machine: ask a person. The occurrence is unknown and blocks its identity."""
     occurrences.settle(work, action.occurrence, lifecycle.Occurrence.UNKNOWN)
-    digest = exact.link(action.pk, action.attempt, action.evidence_number, "in_doubt")
-    review = models.Review.objects.create(
-        run=work.run,
-        action=action,
-        kind=lifecycle.ReviewKind.IN_DOUBT,
-        status=lifecycle.Review.OPEN,
-        revision=action.revision,
-        digest=digest,
-        evidence_number=action.evidence_number,
-        title=f"Did this happen? {action.tool}",
-        content={"why": why, "attempts": action.attempt, "error": action.error},
-        tier=action.tier,
-        groups=list(action.terms.get("groups") or ["reviewer"]),
-        due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
-    )
+    review = _question(work, action, why=why)
     content = {
         "call": [action.reply_position, action.call_index],
         "verdict": "in_doubt",
@@ -92,7 +78,66 @@ def doubt(work: Work, action: models.Action, *, why: str) -> None:
     }
     work.log.append(lifecycle.EntryKind.VERDICT, content)
     work.move(action, lifecycle.Action.IN_DOUBT)
+
+
+def ask_about_earlier(work: Work, owner: models.Action) -> None:
+    """A new action waits for an effect that was given up as unknowable: ask about that one again, once."""
+    open_already = models.Review.objects.filter(
+        action=owner, kind=lifecycle.ReviewKind.IN_DOUBT, status=lifecycle.Review.OPEN
+    )
+    if not open_already.exists():
+        _question(work, owner, why="The same thing is proposed again, and this earlier one is still unknown.")
+
+
+def answered_later(
+    work: Work, owner: models.Action, *, answer: str, who: str, receipt: dict[str, Any]
+) -> None:
+    """An answer about an effect that was given up: it settles the occurrence; the owner's call stays closed.
+
+    Whoever waits for it is asked anew if it happened, goes on if it did not, and is closed if it can't be known.
+    """
+    blocked = list(
+        models.Action.objects.select_for_update(of=("self",)).filter(
+            run=work.run, blocked_by=owner.occurrence, status=lifecycle.Action.APPROVED
+        )
+    )
+    if answer == "happened":
+        occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
+    elif answer != "unknown":
+        occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.VOID)
+    for action in blocked:
+        call = [action.reply_position, action.call_index]
+        if answer == "happened":
+            why = "the earlier one did happen"
+            models.Review.objects.filter(
+                action=action, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
+            ).update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now)
+            work.log.append(
+                lifecycle.EntryKind.DECISION,
+                {"call": call, "verdict": "ask_again", "reason": why, "status": lifecycle.Action.HELD},
+            )
+            work.move(action, lifecycle.Action.HELD, not_before=None, blocked_by=None, error=why)
+        elif answer == "unknown":
+            work.move(action, lifecycle.Action.SUPERSEDED, blocked_by=None)
+            closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
+
+
+def _question(work: Work, action: models.Action, *, why: str) -> models.Review:
     work.inbox_changed = True
+    return models.Review.objects.create(
+        run=work.run,
+        action=action,
+        kind=lifecycle.ReviewKind.IN_DOUBT,
+        status=lifecycle.Review.OPEN,
+        revision=action.revision,
+        digest=exact.link(action.pk, action.attempt, action.evidence_number, "in_doubt"),
+        evidence_number=action.evidence_number,
+        title=f"Did this happen? {action.tool}",
+        content={"why": why, "attempts": action.attempt, "error": action.error},
+        tier=action.tier,
+        groups=list(action.terms.get("groups") or ["reviewer"]),
+        due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
+    )
 
 
 def abandoned(work: Work, action: models.Action, *, who: str) -> None:
