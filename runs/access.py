@@ -77,7 +77,7 @@ def refusal(act: rights.Act) -> str:
 
 
 def run_for(user: Person, run_id: int) -> models.Run:
-    """Return the run with its agent and its people, as of now. Refuses 404 for who may not see it and where there is none."""
+    """Return the run with its agent and its people. Refuses 404 for who may not see it and where there is none."""
     see(user)
     rows = models.Run.objects.select_related(
         "agent_version__agent", "created_by", "hold_by", "stop_by", "superseded_by"

@@ -70,7 +70,11 @@ _columns(models.Evidence, "action_id", "number", "attempt", "outcome", "source",
 _columns(models.Review, "run_id", "kind", "status", "tier", "title", "due_at")
 _columns(models.Decision, "review_id", "person", "verdict", "created_at", related=("person",))
 _columns(models.Policy, "name")
-_columns(models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by"))
+_columns(
+    models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by")
+)
 _columns(models.AuditEvent, "at", "actor", "act", "subject", "channel", "ip", related=("actor",))
 _columns(models.Blob, "size", "created_at")
-_columns(models.Installation, "gate_epoch", "policy_version", "paused_all", related=("policy_version__policy",))
+_columns(
+    models.Installation, "gate_epoch", "policy_version", "paused_all", related=("policy_version__policy",)
+)

@@ -20,7 +20,7 @@ class TooManyTries(forms.ValidationError):
 
 
 class SignIn(AuthenticationForm):
-    """Django's form; after ten wrong tries for a name from an address it refuses for a while, even the right password."""
+    """Django's form; after ten wrong tries for a name from one address it refuses for a while."""
 
     error_messages = {
         "invalid_login": "User name or password is wrong. Capital and small letters differ.",

@@ -42,7 +42,7 @@ def name_of(agent: str, field_name: str) -> str:
     return f"{agent}.{field_name}"
 
 
-def read(post: Mapping[str, str], files: Mapping[str, UploadedFile], known: Sequence[models.Agent]) -> Given:
+def read(post: Mapping[str, str], files: Mapping[str, UploadedFile[Any]], known: Sequence[models.Agent]) -> Given:
     """Return what was sent for the chosen agent; files over the limit are refused before they are read."""
     by_name = {agent.name: agent for agent in known}
     chosen = post.get("agent", "") or (known[0].name if len(known) == 1 else "")
@@ -51,7 +51,9 @@ def read(post: Mapping[str, str], files: Mapping[str, UploadedFile], known: Sequ
     values: dict[str, str] = {}
     kept: dict[str, tuple[str, bytes]] = {}
     if chosen not in by_name:
-        errors["agent"] = "Choose an agent." if not chosen else f"There is no agent named {chosen!r} any more."
+        errors["agent"] = (
+            "Choose an agent." if not chosen else f"There is no agent named {chosen!r} any more."
+        )
     else:
         for name, spec in _properties(by_name[chosen]).items():
             key = name_of(chosen, name)
@@ -90,7 +92,7 @@ def shown(
 
 
 def _take(
-    file: UploadedFile, name: str, key: str, kept: dict[str, tuple[str, bytes]], errors: dict[str, str]
+    file: UploadedFile[Any], name: str, key: str, kept: dict[str, tuple[str, bytes]], errors: dict[str, str]
 ) -> None:
     size = file.size or 0
     if size > blob.MAX_SIZE:
@@ -115,15 +117,17 @@ def _choice(
     )
 
 
-def _field(
-    agent: models.Agent, name: str, spec: Mapping[str, Any], value: str
-) -> page_models.InputField:
+def _field(agent: models.Agent, name: str, spec: Mapping[str, Any], value: str) -> page_models.InputField:
     kind = str(spec.get("format") or "")
     return page_models.InputField(
         name=name_of(agent.name, name),
         label=str(spec.get("title") or tools.label(name)),
         hint=str(spec.get("description") or ""),
-        kind=kind if kind in {"file", "date"} else "number" if spec.get("type") in {"integer", "number"} else "text",
+        kind=kind
+        if kind in {"file", "date"}
+        else "number"
+        if spec.get("type") in {"integer", "number"}
+        else "text",
         value=value,
         required=name in _required(agent),
     )

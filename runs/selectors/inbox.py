@@ -52,7 +52,11 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.Inbo
 def news(params: Mapping[str, str]) -> page_models.InboxNews:
     """Return how many questions came and went since the list with `known` was drawn."""
     newest, _, ids = params.get("known", "").partition(":")
-    seen = [int(part) for part in ids.split(",")[: SIZE + 1] if part.isascii() and part.isdigit() and len(part) < 19]
+    seen = [
+        int(part)
+        for part in ids.split(",")[: SIZE + 1]
+        if part.isascii() and part.isdigit() and len(part) < 19
+    ]
     rows = queue.open_reviews()
     only = params.get("only", "")
     if only in queue.FILTERS:
@@ -89,9 +93,9 @@ def _filters(counted: queue.Counts, only: str) -> tuple[page_models.Choice, ...]
 def _waiting(
     viewer: deciding.Viewer, params: Mapping[str, str], *, only: str, total: int
 ) -> tuple[tuple[page_models.InboxRow, ...], page_models.Page]:
-    rows = with_steps(
-        queue.open_reviews().select_related("run__agent_version__agent", "action")
-    ).annotate(now=now.ClockNow())
+    rows = with_steps(queue.open_reviews().select_related("run__agent_version__agent", "action")).annotate(
+        now=now.ClockNow()
+    )
     if only:
         rows = rows.filter(queue.FILTERS[only][1])
     found, paging = keyset.page(
@@ -178,5 +182,3 @@ def _decided(params: Mapping[str, str]) -> tuple[tuple[page_models.DecidedRow, .
         )
         for row in found
     ), paging
-
-

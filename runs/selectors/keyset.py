@@ -65,7 +65,9 @@ def _text(row: Model, by: tuple[str, ...]) -> str:
 
 def _cursor(text: str, by: tuple[str, ...]) -> tuple[Any, ...] | None:
     parts = text.split("-")
-    if len(parts) != len(by) or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+    if len(parts) != len(by) or not all(
+        part.isascii() and part.isdigit() and len(part) < 19 for part in parts
+    ):
         return None
     try:
         return tuple(

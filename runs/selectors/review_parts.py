@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Subquery
 
 from runs import lifecycle, models
 from runs.selectors import deciding, page_models, review_models, tools
@@ -67,7 +67,9 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
     why = str((review.content or {}).get("why") or "")
     if action is None:
         return why
-    declared = f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
+    declared = (
+        f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
+    )
     return f"{why} {declared}".strip()
 
 
@@ -90,7 +92,9 @@ def facts(action: models.Action | None) -> tuple[page_models.Fact, ...]:
         found.append(page_models.Fact(label="Done once per", value=tools.short(text, 300)))
     if isinstance(action.precondition, Mapping):
         found += [
-            page_models.Fact(label=f"{tools.label(name)}, when asked", value=tools.short(tools.plain(value), 300))
+            page_models.Fact(
+                label=f"{tools.label(name)}, when asked", value=tools.short(tools.plain(value), 300)
+            )
             for name, value in action.precondition.items()
         ]
     return tuple(found)
@@ -102,7 +106,9 @@ def steps(run_id: int, action: models.Action | None) -> tuple[review_models.Plan
         return ()
     rows = models.PlanStep.objects.filter(run=run_id)
     own = rows.filter(key=action.step).values("order")[:1]
-    near = rows.annotate(away=F("order") - own).filter(away__gte=-_AROUND, away__lte=_AROUND).order_by("order")
+    near = (
+        rows.annotate(away=F("order") - Subquery(own)).filter(away__gte=-_AROUND, away__lte=_AROUND).order_by("order")
+    )
     return tuple(
         review_models.PlanContext(
             number=row.order + 1, title=row.title, state=row.state, current=row.key == action.step
@@ -185,12 +191,16 @@ def doubt(review: Any, action: models.Action) -> review_models.Doubt:
     looks = [row.created_at for row in rows if row.source == "lookup"]
     absent = occurrence is not None and review.now >= horizon
     return review_models.Doubt(
-        attempted_at=occurrence.first_sent_at if occurrence and occurrence.first_sent_at else review.opened_at,
+        attempted_at=occurrence.first_sent_at
+        if occurrence and occurrence.first_sent_at
+        else review.opened_at,
         deadline=deadline,
         horizon=horizon,
         looked_at=looks[-1] if looks else None,
         may_say_absent=absent,
-        absent_reason="" if absent else "The request may still arrive, so nobody can say yet that it did not happen. "
+        absent_reason=""
+        if absent
+        else "The request may still arrive, so nobody can say yet that it did not happen. "
         "Look again after that time.",
         attempts=action.attempt,
         evidence=tuple(

@@ -100,7 +100,9 @@ def done(review_id: int, viewer: deciding.Viewer) -> review_models.Done | None:
     if decision is None:
         return None
     review: Any = decision.review
-    review.now = models.Review.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=review.pk)
+    review.now = (
+        models.Review.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=review.pk)
+    )
     return review_models.Done(
         review_id=review.pk,
         sentence=review_parts.done_sentence(decision, review),
@@ -172,6 +174,5 @@ def _undo_left(review: Any, viewer: deciding.Viewer) -> float:
     if review.closed_at is None or not rights.may_decide(viewer.roles, review.groups):
         return 0.0
     start = review.closed_at + datetime.timedelta(seconds=review.undo_seconds)
-    return max(0.0, (start - review.now).total_seconds())
-
-
+    left: datetime.timedelta = start - review.now
+    return max(0.0, left.total_seconds())

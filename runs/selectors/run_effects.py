@@ -22,9 +22,7 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         size=SIZE,
     )
     ids = [row.pk for row in rows]
-    reviews = dict(
-        models.Review.objects.filter(action__in=ids).order_by("id").values_list("action_id", "pk")
-    )
+    reviews = dict(models.Review.objects.filter(action__in=ids).order_by("id").values_list("action_id", "pk"))
     released: dict[int, list[str]] = {}
     given = models.Decision.objects.filter(review__action__in=ids, verdict="approve").select_related(
         "person", "review"
@@ -40,9 +38,7 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
     )
 
 
-def _row(
-    action: Any, reviews: Mapping[int, int], released: Mapping[int, list[str]]
-) -> run_models.EffectRow:
+def _row(action: Any, reviews: Mapping[int, int], released: Mapping[int, list[str]]) -> run_models.EffectRow:
     occurrence: models.Occurrence = action.occurrence
     shown = action.preview or {}
     receipt = occurrence.receipt or action.receipt

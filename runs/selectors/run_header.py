@@ -29,7 +29,9 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
     steps = models.PlanStep.objects.filter(run=run).aggregate(
         total=Count("pk"), done=Count("pk", filter=Q(state__in=lifecycle.STEP_CLOSED))
     )
-    frame = models.Installation.objects.annotate(now=now.ClockNow()).values_list("paused_all", "now").get(pk=1)
+    frame = (
+        models.Installation.objects.annotate(now=now.ClockNow()).values_list("paused_all", "now").get(pk=1)
+    )
     paused_all, moment = frame
     version = run.agent_version
     return run_models.RunHeader(

@@ -44,9 +44,10 @@ class Line:
 def cut(rows: QuerySet[models.Entry]) -> QuerySet[models.Entry]:
     """Return the lines with `size` and `shown`, so that a huge one costs no more than its beginning."""
     text = Cast("content", TextField())
-    return rows.defer("content", "counters").annotate(
-        size=Length(text), shown=Case(When(size__lte=Value(SMALL), then=text), default=Left(text, BEGINNING))
+    shown = Case(
+        When(size__lte=Value(SMALL), then=text), default=Left(text, BEGINNING), output_field=TextField()
     )
+    return rows.defer("content", "counters").annotate(size=Length(text), shown=shown)
 
 
 def line(row: Any) -> Line:
@@ -119,12 +120,6 @@ def names(run: models.Run, lines: Iterable[Line]) -> Names:
         if isinstance(call, dict) and call.get("step")
     }
     steps = dict(models.PlanStep.objects.filter(run=run, key__in=keys).values_list("key", "title"))
-    asked = {
-        number
-        for item in found
-        if isinstance(number := item.content.get("review"), int)
-    }
+    asked = {number for item in found if isinstance(number := item.content.get("review"), int)}
     reviews = {row.pk: row for row in models.Review.objects.filter(run=run, pk__in=asked)}
     return Names(actions=actions, steps=steps, reviews=reviews)
-
-

@@ -37,7 +37,11 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         descending=False,
     )
     version = (
-        models.Plan.objects.filter(run=run).defer("steps").select_related("author").order_by("-version").first()
+        models.Plan.objects.filter(run=run)
+        .defer("steps")
+        .select_related("author")
+        .order_by("-version")
+        .first()
     )
     keys = [row.key for row in rows]
     actions = {

@@ -51,7 +51,9 @@ def _fold(routine: list[run_models.TimelineItem]) -> Iterator[run_models.Timelin
         yield from (run_models.TimelineGroup(items=(item,)) for item in routine)
         return
     last = next((item.title for item in routine if item.icon == "wrench"), routine[0].title)
-    yield run_models.TimelineGroup(items=tuple(routine), summary=f"{len(routine)} routine lines, last: {last}")
+    yield run_models.TimelineGroup(
+        items=tuple(routine), summary=f"{len(routine)} routine lines, last: {last}"
+    )
 
 
 def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:

@@ -63,5 +63,3 @@ def _waited(run: models.Run) -> float:
         cursor.execute(_WAITED, [run.pk])
         row = cursor.fetchone()
     return float(row[0]) if row else 0.0
-
-

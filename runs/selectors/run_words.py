@@ -63,9 +63,7 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
     match line.kind:
         case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
             title = "Started the run" if line.kind == lifecycle.EntryKind.INPUT else "Corrected the input"
-            return Said(
-                title=title, icon="play", side=PERSON, who=starter, text=_input(content.get("input"))
-            )
+            return Said(title=title, icon="play", side=PERSON, who=starter, text=_input(content.get("input")))
         case lifecycle.EntryKind.REPLY:
             return _reply(line, names, agent)
         case lifecycle.EntryKind.VERDICT:
@@ -82,7 +80,9 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
             return _plan(line, agent)
         case lifecycle.EntryKind.MARK:
             step = names.steps.get(str(content.get("step")), str(content.get("step", "")))
-            return Said(title=f"{_STEPS.get(str(content.get('state')), 'Step moved')}: {step}", icon="list-todo")
+            return Said(
+                title=f"{_STEPS.get(str(content.get('state')), 'Step moved')}: {step}", icon="list-todo"
+            )
         case lifecycle.EntryKind.NOTE | lifecycle.EntryKind.MESSAGE:
             return _note(content)
         case lifecycle.EntryKind.END:
@@ -92,7 +92,7 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
     return Said(title=line.kind.capitalize(), icon="info")
 
 
-_STEPS = {
+_STEPS: dict[str, str] = {
     lifecycle.Step.PENDING: "To do again",
     lifecycle.Step.SKIPPED: "Skipped",
     lifecycle.Step.DONE: "Done",
@@ -125,7 +125,9 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
     for index, call in enumerate(calls):
         action = names.actions.get((line.position, index))
         step = names.steps.get(str(call.get("step")))
-        wanted.append(step or call.get("label") or (about(action, names) if action else tools.title(str(call["tool"]))))
+        wanted.append(
+            step or call.get("label") or (about(action, names) if action else tools.title(str(call["tool"])))
+        )
     text = str(line.content.get("text") or "")
     if not line.whole and not calls:
         title = "Asked for something too large to show here"
@@ -148,7 +150,11 @@ def _verdict(line: Line, names: Names) -> Said:
         case "review":
             title = f"Asked a person: {review.title if review else about(action, names)}"
             return Said(
-                title=title, icon="hourglass", tone=ASK, action=action, review_id=review.pk if review else None
+                title=title,
+                icon="hourglass",
+                tone=ASK,
+                action=action,
+                review_id=review.pk if review else None,
             )
         case "in_doubt":
             return Said(
@@ -175,7 +181,9 @@ def _decision(line: Line, names: Names) -> Said:
     review = content.get("review") if isinstance(content.get("review"), int) else None
     if content.get("verdict") == "ask_again":
         reason = str(content.get("reason") or "")
-        return Said(title=f"Has to be asked again: {what}", icon="rotate-ccw", tone=ASK, text=reason, action=action)
+        return Said(
+            title=f"Has to be asked again: {what}", icon="rotate-ccw", tone=ASK, text=reason, action=action
+        )
     if content.get("verdict") == "back_off":
         return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
     who = str(content.get("by") or "ckptsite")
@@ -185,7 +193,9 @@ def _decision(line: Line, names: Names) -> Said:
         return Said(title=f"Nobody answered in time: {what}", icon="clock", action=action, review_id=review)
     if not answer:
         title = f"Took the approval back: {what}"
-        return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, action=action, review_id=review)
+        return Said(
+            title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, action=action, review_id=review
+        )
     tone = {"approve": GOOD, "reject": BAD}.get(answer, DOUBT)
     icon = {"approve": "shield-check", "reject": "circle-x"}.get(answer, "user")
     title = f"{review_parts.verdict_words(answer).capitalize()}: {what}"
@@ -197,7 +207,9 @@ def _decision(line: Line, names: Names) -> Said:
 def _intent(line: Line, names: Names) -> Said:
     action = names.action(line)
     attempt = int(line.content.get("attempt") or 1)
-    title = f"Started: {about(action, names)}" if attempt == 1 else f"Attempt {attempt}: {about(action, names)}"
+    title = (
+        f"Started: {about(action, names)}" if attempt == 1 else f"Attempt {attempt}: {about(action, names)}"
+    )
     return Said(title=title, icon="zap", tone=BUSY, action=action, review_id=line.content.get("review"))
 
 
@@ -212,7 +224,9 @@ def _receipt(line: Line, names: Names) -> Said:
         case "happened":
             receipt = content.get("receipt") or {}
             title = f"{source + ': it' if source else 'It'} happened"
-            return Said(title=title, icon="circle-check", text=str(receipt.get("summary") or ""), action=action)
+            return Said(
+                title=title, icon="circle-check", text=str(receipt.get("summary") or ""), action=action
+            )
         case "did_not_happen":
             title = f"{source + ': it' if source else 'It'} did not happen: {what}"
             return Said(title=title, icon="circle-x", tone=BAD, text=reason, action=action)
@@ -248,9 +262,7 @@ def _plan(line: Line, agent: str) -> Said:
     titles = [str(step.get("title", "")) for step in steps or [] if isinstance(step, Mapping)]
     more = f"\nand {len(titles) - LISTED} more" if len(titles) > LISTED else ""
     title = f"Plan version {content.get('version', '')}: {count}".replace(" :", ":")
-    return Said(
-        title=title, icon="list-todo", side=AGENT, who=agent, text="\n".join(titles[:LISTED]) + more
-    )
+    return Said(title=title, icon="list-todo", side=AGENT, who=agent, text="\n".join(titles[:LISTED]) + more)
 
 
 def _note(content: Mapping[str, Any]) -> Said:

@@ -75,9 +75,7 @@ def short(text: str, limit: int = SHORT) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def facts(
-    arguments: Any, names: Iterable[str], *, limit: int | None = SHORT
-) -> tuple[page_models.Fact, ...]:
+def facts(arguments: Any, names: Iterable[str], *, limit: int | None = SHORT) -> tuple[page_models.Fact, ...]:
     """Return the named arguments as facts, in the tool's own order."""
     if not isinstance(arguments, Mapping):
         return ()

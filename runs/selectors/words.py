@@ -20,7 +20,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Somebody has to find out whether {} things happened",
     ),
     lifecycle.ReviewKind.BUDGET: ("Its budget is used up", "Its budget is used up"),
-    lifecycle.ReviewKind.FAILURE: ("Failed; somebody has to say what next", "Failed; somebody has to say what next"),
+    lifecycle.ReviewKind.FAILURE: (
+        "Failed; somebody has to say what next",
+        "Failed; somebody has to say what next",
+    ),
 }
 BOUNDARIES: dict[str, str] = {
     lifecycle.Boundary.CREATED: "at the start",

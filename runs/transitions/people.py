@@ -21,7 +21,9 @@ def administrator_exists() -> bool:
 def make_first_administrator(user: models.User, *, ip: str | None) -> models.User:
     """Return the saved user as the first administrator. Refuses Stale when there is one already."""
     with transaction.atomic(durable=True):
-        models.AuditHead.objects.select_for_update().get(pk=1)  # two set-ups at once: the second one waits here
+        models.AuditHead.objects.select_for_update().get(
+            pk=1
+        )  # two set-ups at once: the second one waits here
         if administrator_exists():
             raise Stale("There is an administrator already, so this link no longer works. Sign in instead.")
         user.is_staff = user.is_superuser = True

@@ -34,7 +34,9 @@ class SignIn(LoginView):
 def setup(request: HttpRequest, token: str) -> HttpResponse:
     """Make the first administrator and sign them in; 404 for a link that is old, forged or no longer needed."""
     if not links.valid(token) or people.administrator_exists():
-        raise Http404("There is no set-up to do with this link: it is older than a day, or it was used already.")
+        raise Http404(
+            "There is no set-up to do with this link: it is older than a day, or it was used already."
+        )
     form = forms.FirstAdministrator(request.POST or None)
     if request.method == "POST" and form.is_valid():
         user = people.make_first_administrator(form.save(commit=False), ip=doors.address(request))

@@ -23,9 +23,7 @@ class Request(HttpRequest):
     """A request of a signed-in person, as views get it."""
 
     htmx: HtmxDetails
-    user: models.User  # type: ignore[assignment]  # `allowed` has turned everybody else away
-
-
+    user: models.User  # `allowed` has turned everybody else away
 
 
 def allowed(act: rights.Act) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:

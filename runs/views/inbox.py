@@ -21,7 +21,7 @@ def inbox(request: doors.Request) -> HttpResponse:
             return render(request, "_shared/queue_count.html")
         case "news":
             news = selector.news(params)
-            page = {"known": params.get("known", "")}
-            return render(request, "inbox.html#news", {"news": news, "page": page})
+            known = {"known": params.get("known", "")}
+            return render(request, "inbox.html#news", {"news": news, "page": known})
     page = selector.page(doors.viewer(request), params)
     return render(request, "inbox.html", {"section": "inbox", "page": page, "done": flash.done(request)})
