@@ -152,7 +152,7 @@ class Up:
         said = await self._prepare()
         await self._until_ready()
         for line in said:
-            say(line)
+            say(line if self.options.demo else f"Set up the first administrator (works for 24 hours): {line}")
         say(f"Ready: {self.address}")
         if not self.options.no_browser and _has_screen():
             await asyncio.to_thread(webbrowser.open, self.address)
