@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from runs import exact, models
 from runs.engine import frontier, verifier
-from runs.transitions import clocks, decisions, holds, refusals, steps, switches
+from runs.transitions import clocks, decisions, holds, refusals, steps
 from runs.transitions.actor import Actor
 from tests.engine import clockwork
 from tests.engine.conftest import answer, go, only_review, step
-from tests.engine.world import Costly, World
+from tests.engine.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
@@ -158,54 +158,6 @@ def test_without_a_second_person_separation_is_off(start: Start, operator: model
     assert go(run).status == "succeeded"
 
 
-def test_a_revoked_approver_stops_the_effect(start: Start, reviewer: models.User) -> None:
-    run = go(start(step("lookup", "mail")))
-    answer(only_review(run), reviewer, "approve")
-    reviewer.groups.clear()
-    run = go(run)
-    assert (run.status, World.effects()) == ("waiting", [])
-    assert "no longer has the right" in only_review(run).content["why"]
-    verifier.verify()
-
-
-def test_a_changed_world_is_asked_again(start: Start, person: Person) -> None:
-    run = go(start(step("costly", "fee")))
-    reviewer = person("rob", "reviewer")
-    answer(only_review(run), reviewer, "approve")
-    Costly.balance = 5
-    run = go(run)
-    assert (run.status, World.effects()) == ("waiting", [])
-    again = only_review(run)
-    assert "the world changed" in again.content["why"]
-    answer(again, reviewer, "approve")
-    assert go(run).status == "succeeded"
-    verifier.verify()
-
-
-def test_a_tightened_policy_stops_what_was_approved(
-    start: Start, reviewer: models.User, person: Person
-) -> None:
-    run = go(start(step("lookup", "mail")))
-    answer(only_review(run), reviewer, "approve")
-    document = {"version": 1, "rules": [{"name": "Nothing leaves", "match": {}, "verdict": "deny"}]}
-    switches.set_policy(document, reason="incident", by=Actor(user=person("ada", "admin")))
-    run = go(run)
-    assert World.effects() == []
-    assert models.Action.objects.get(run=run).status in {"denied", "superseded"}
-    verifier.verify()
-
-
-def test_pause_all_stops_every_start(start: Start, reviewer: models.User, person: Person) -> None:
-    run = go(start(step("lookup", "mail")))
-    answer(only_review(run), reviewer, "approve")
-    admin = Actor(user=person("ada", "admin"))
-    switches.pause_all(True, by=admin)
-    run = go(run)
-    assert (run.status, World.effects()) == ("queued", [])
-    switches.pause_all(False, by=admin)
-    assert go(run).status == "succeeded"
-
-
 def test_stop_closes_what_is_open(start: Start, reviewer: models.User, operator: models.User) -> None:
     run = go(start(step("lookup", "mail")))
     review = only_review(run)
@@ -256,16 +208,6 @@ def test_an_expired_question_closes_the_call_in_words(start: Start, reviewer: mo
     run = go(run)
     assert models.Action.objects.get(run=run).status == "expired"
     assert World.effects() == []
-    verifier.verify()
-
-
-def test_an_outlived_approval_is_asked_again(start: Start, reviewer: models.User) -> None:
-    run = go(start(step("lookup", "mail")))
-    answer(only_review(run), reviewer, "approve")
-    with clockwork.ahead(hours=25):
-        run = go(run)
-        assert (run.status, World.effects()) == ("waiting", [])
-        assert "expired" in only_review(run).content["why"]
     verifier.verify()
 
 
