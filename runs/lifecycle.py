@@ -216,4 +216,5 @@ def check(moves: tuple[Move, ...], old: str | None, new: str, *, by: str) -> Non
     for move in moves:
         if move.old == old and move.new == new and by in move.by:
             return
-    raise NotAllowed(f"{by} may not move {old!r} to {new!r}")
+    was = "nothing" if old is None else repr(str(old))
+    raise NotAllowed(f"{by} may not move {was} to {str(new)!r}")

@@ -1,0 +1,151 @@
+"""Rows that can't be: the database itself refuses each, by the name of the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from runs import models
+from tests.core import rows
+
+pytestmark = pytest.mark.django_db
+
+Impossible = Callable[[], object]
+
+
+def twice(make: Callable[..., object], **same: object) -> None:
+    """Store two rows that agree in what must be unique."""
+    make(**same)
+    make(**same)
+
+
+def _used_by_two() -> None:
+    action = rows.action()
+    rows.review(run=action.run, action=action)
+    rows.review(run=action.run, action=action)
+
+
+def _owned_twice() -> None:
+    owner = rows.action()
+    twice(rows.occurrence, owner=owner)
+
+
+def _two_live_attempts() -> None:
+    first = rows.run()
+    rows.run(root_id=first.pk)
+
+
+IMPOSSIBLE: dict[str, Impossible] = {
+    "runs_run_status": lambda: rows.run(status="lost"),
+    "runs_run_queued_is_due": lambda: rows.run(wake_at=None),
+    "runs_run_running_is_leased": lambda: rows.run(status="running"),
+    "runs_run_paused_is_owned": lambda: rows.run(status="paused", hold_by=rows.user()),
+    "runs_run_ended_has_time": lambda: rows.run(status="succeeded"),
+    "runs_run_folded_of_inbox": lambda: rows.run(folded=1),
+    "runs_run_one_live_attempt": _two_live_attempts,
+    "runs_entry_kind": lambda: rows.entry(kind="rumour"),
+    "runs_entry_position": lambda: twice(rows.entry, run=rows.run()),
+    "runs_entry_checkpoint": lambda: [
+        rows.entry(run=run, position=position, number=1, boundary="result", counters={})
+        for run in [rows.run()]
+        for position in (1, 2)
+    ],
+    "runs_entry_checkpoint_whole": lambda: rows.entry(number=1),
+    "runs_fact_number": lambda: twice(rows.fact, run=rows.run()),
+    "runs_plan_version": lambda: twice(rows.plan, run=rows.run()),
+    "runs_planstep_state": lambda: rows.plan_step(state="almost"),
+    "runs_planstep_key": lambda: [
+        rows.plan_step(run=run, order=order) for run in [rows.run()] for order in (1, 2)
+    ],
+    "runs_planstep_order": lambda: [
+        rows.plan_step(run=run, key=key) for run in [rows.run()] for key in ("a", "b")
+    ],
+    "runs_action_status": lambda: rows.action(status="maybe"),
+    "runs_action_call": lambda: twice(rows.action, run=rows.run(), reply_position=1),
+    "runs_action_intent_has_occurrence": lambda: rows.action(status="intent"),
+    "runs_action_tier": lambda: rows.action(tier=4),
+    "runs_revision_number": lambda: twice(rows.revision, action=rows.action()),
+    "runs_occurrence_state": lambda: rows.occurrence(state="perhaps"),
+    "runs_occurrence_number": _owned_twice,
+    "runs_evidence_number": lambda: twice(rows.evidence, action=rows.action()),
+    "runs_review_status": lambda: rows.review(status="ignored", closed_at=timezone.now()),
+    "runs_review_kind": lambda: rows.review(kind="riddle", expires_at=None),
+    "runs_review_votes_of_quorum": lambda: rows.review(votes=2),
+    "runs_review_closed_has_time": lambda: rows.review(status="approved"),
+    "runs_review_expiry_by_kind": lambda: rows.review(kind="in_doubt"),
+    "runs_review_consumed_when_approved": lambda: rows.review(consumed_by=rows.action()),
+    "runs_review_one_open": _used_by_two,
+    "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
+    "runs_agentversion_number": lambda: twice(rows.version, agent=rows.version().agent, number=2),
+    "runs_agentversion_digest": lambda: [
+        rows.version(agent=agent, number=number, digest=rows.DIGEST)
+        for agent in [rows.version().agent]
+        for number in (2, 3)
+    ],
+    "runs_policyversion_number": lambda: twice(rows.policy_version, policy=rows.policy_version().policy),
+    "runs_audithead_single": lambda: models.AuditHead.objects.create(id=2),
+    "runs_auditevent_chain": lambda: twice(rows.audit_event, previous=rows.DIGEST),
+    "runs_blob_size": lambda: rows.blob(size=25 * 1024 * 1024 + 1),
+    "runs_installation_single": lambda: models.Installation.objects.create(id=2),
+}
+
+
+def constraints() -> set[str]:
+    """The name of every constraint that our models declare."""
+    return {
+        constraint.name
+        for model in apps.get_app_config("runs").get_models()
+        if not model._meta.proxy
+        for constraint in model._meta.constraints
+    }
+
+
+def stored(make: Impossible) -> None:
+    """Make rows and let the database check what it would check at the end of the transaction."""
+    with transaction.atomic():
+        make()
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def test_every_constraint_has_its_impossible_row() -> None:
+    assert constraints() == set(IMPOSSIBLE)
+
+
+@pytest.mark.parametrize("name", sorted(IMPOSSIBLE))
+def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
+    with pytest.raises(IntegrityError) as refused:
+        stored(IMPOSSIBLE[name])
+    cause = refused.value.__cause__
+    assert cause is not None
+    assert cause.diag.constraint_name == name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
+        rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
+    ],
+)  # fmt: skip
+def test_the_rows_that_these_vary_are_possible(make: Callable[[], object]) -> None:
+    stored(make)
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: rows.occurrence(key=rows.DIGEST), "runs_occurrence_key"),
+        (lambda: rows.decision(token="form"), "runs_decision_token"),
+        (lambda: rows.run(start_token="start"), "runs_run_start_token"),
+    ],
+)
+def test_keys_and_tokens_are_single_use(make: Callable[[], object], names: str) -> None:
+    make()
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        make()
+    assert str(refused.value.__cause__.diag.constraint_name).startswith(names)  # type: ignore[union-attr]
