@@ -19,7 +19,9 @@ from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Look, World
 
 _numbers = itertools.count(1)
-TOOLS = tuple(f"world.{name}" for name in ("look", "allowed", "unprotected", "lookup", "idempotent", "costly"))
+TOOLS = tuple(
+    f"world.{name}" for name in ("look", "allowed", "unprotected", "lookup", "idempotent", "costly")
+)
 PASSWORD = "correct horse battery"
 
 
@@ -69,9 +71,7 @@ def start(by: models.User, *steps: dict[str, Any], title: str = "A test") -> mod
             name=name,
             title="Test agent",
             provider="playbook",
-            definition={
-                "steps": [*steps, {"id": "end", "title": "End", "finish": {"summary": "All done."}}]
-            },
+            definition={"steps": [*steps, {"id": "end", "title": "End", "finish": {"summary": "All done."}}]},
             tools=TOOLS,
             input_schema={"type": "object", "properties": {}},
         )

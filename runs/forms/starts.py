@@ -42,7 +42,9 @@ def name_of(agent: str, field_name: str) -> str:
     return f"{agent}.{field_name}"
 
 
-def read(post: Mapping[str, str], files: Mapping[str, UploadedFile[Any]], known: Sequence[models.Agent]) -> Given:
+def read(
+    post: Mapping[str, str], files: Mapping[str, UploadedFile[Any]], known: Sequence[models.Agent]
+) -> Given:
     """Return what was sent for the chosen agent; files over the limit are refused before they are read."""
     by_name = {agent.name: agent for agent in known}
     chosen = post.get("agent", "") or (known[0].name if len(known) == 1 else "")

@@ -113,11 +113,15 @@ def _waiting(
 
 
 def with_steps(rows: QuerySet[models.Review]) -> QuerySet[models.Review]:
-    """Return the reviews with `step_at` and `step_count`: where the action stands in its run's plan."""
+    """Return the reviews with `step_at`, `step_title` and `step_count`: where the action stands in its run's plan."""
     steps = models.PlanStep.objects.filter(run=OuterRef("run"))
     count = steps.order_by().values("run").annotate(n=Count("pk")).values("n")
-    place = steps.filter(key=OuterRef("action__step")).annotate(n=F("order") + 1).values("n")[:1]
-    return rows.annotate(step_at=Subquery(place), step_count=Coalesce(Subquery(count), 0))
+    own = steps.filter(key=OuterRef("action__step"))
+    return rows.annotate(
+        step_at=Subquery(own.annotate(n=F("order") + 1).values("n")[:1]),
+        step_title=Subquery(own.values("title")[:1]),
+        step_count=Coalesce(Subquery(count), 0),
+    )
 
 
 def arguments_of(actions: Sequence[models.Action]) -> dict[int, Any]:
@@ -144,12 +148,15 @@ def _row(
     blocked = "" if not deciding.blocked(review, viewer) else "Not yours to decide"
     if not blocked and deciding.approval_blocked(review, viewer, started_by=run.created_by_id, others=others):
         blocked = "You started this run: somebody else releases it"
+    effect = effect_of(review)
+    facts = tools.facts(arguments.get(review.action_id), names)
     return page_models.InboxRow(
         review_id=review.pk,
         kind=review.kind,
         tier=review.tier,
-        effect=effect_of(review),
-        decisive=tools.facts(arguments.get(review.action_id), names),
+        effect=effect,
+        decisive=tuple(fact for fact in facts if fact.value not in effect),
+        about=review.step_title or "",
         agent=agent.title or agent.name,
         run_id=run.pk,
         run_title=run.title,

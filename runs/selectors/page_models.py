@@ -53,6 +53,7 @@ class InboxRow:
     tier: int
     effect: str  # one sentence in plain words: "Send an e-mail to billing@example.com"
     decisive: tuple[Fact, ...]  # the arguments that tell this row from its neighbours
+    about: str  # title of its plan step: "Send reminder 2 to Kolb Cafe"
     agent: str
     run_id: int
     run_title: str

@@ -107,7 +107,9 @@ def steps(run_id: int, action: models.Action | None) -> tuple[review_models.Plan
     rows = models.PlanStep.objects.filter(run=run_id)
     own = rows.filter(key=action.step).values("order")[:1]
     near = (
-        rows.annotate(away=F("order") - Subquery(own)).filter(away__gte=-_AROUND, away__lte=_AROUND).order_by("order")
+        rows.annotate(away=F("order") - Subquery(own))
+        .filter(away__gte=-_AROUND, away__lte=_AROUND)
+        .order_by("order")
     )
     return tuple(
         review_models.PlanContext(

@@ -155,10 +155,7 @@ def _said(action: models.Action | None) -> str:
         "content", flat=True
     )
     reply = content.first() or {}
-    calls = reply.get("calls") or []
-    label = str(calls[action.call_index].get("label") or "") if action.call_index < len(calls) else ""
-    text = str(reply.get("text") or "")
-    return "\n\n".join(part for part in (text, label) if part)
+    return str(reply.get("text") or "")
 
 
 def _retype(found: dict[str, str] | None) -> review_models.Retype | None:

@@ -9,6 +9,7 @@ from runs.selectors import deciding, keyset, now, run_header, run_log, run_model
 
 SIZE = 100
 FOLD_FROM = 3
+NAMED = 3
 
 
 def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.TimelinePage:
@@ -50,10 +51,9 @@ def _fold(routine: list[run_models.TimelineItem]) -> Iterator[run_models.Timelin
     if len(routine) < FOLD_FROM:
         yield from (run_models.TimelineGroup(items=(item,)) for item in routine)
         return
-    last = next((item.title for item in routine if item.icon == "wrench"), routine[0].title)
-    yield run_models.TimelineGroup(
-        items=tuple(routine), summary=f"{len(routine)} routine lines, last: {last}"
-    )
+    results = [item.title for item in routine if item.icon == "wrench"][:NAMED]
+    named = f": {'; '.join(results)}" if results else ""
+    yield run_models.TimelineGroup(items=tuple(routine), summary=f"{len(routine)} routine lines{named}")
 
 
 def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:

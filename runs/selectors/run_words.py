@@ -50,6 +50,7 @@ _NOTES: dict[str, tuple[str, str, str]] = {
     "withdrawn": ("Taken back too late", "undo-2", QUIET),
     "wake": ("Woken", "activity", QUIET),
 }
+_CONTROLS = {"plan": "a new plan", "finish": "to end the run"}
 _ENDS: dict[str, tuple[str, str, str]] = {
     lifecycle.Run.SUCCEEDED: ("Done", "circle-check", GOOD),
     lifecycle.Run.FAILED: ("Failed", "circle-alert", BAD),
@@ -125,9 +126,9 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
     for index, call in enumerate(calls):
         action = names.actions.get((line.position, index))
         step = names.steps.get(str(call.get("step")))
-        wanted.append(
-            step or call.get("label") or (about(action, names) if action else tools.title(str(call["tool"])))
-        )
+        tool = str(call.get("tool"))
+        own = about(action, names) if action else _CONTROLS.get(tool) or tools.title(tool)
+        wanted.append(step or own)
     text = str(line.content.get("text") or "")
     if not line.whole and not calls:
         title = "Asked for something too large to show here"
@@ -250,7 +251,9 @@ def _result(line: Line, names: Names) -> Said:
     if action is None:
         tone, icon = (QUIET, "wrench") if status == lifecycle.Action.SUCCEEDED else (BAD, "circle-alert")
     step = names.steps.get(str(content.get("step") or ""))
-    title = step or (about(action, names) if action else "Result")
+    if action is None and not step:  # a control call: its words say it all
+        return Said(title=text or "Result", icon="list-todo", side=SYSTEM)
+    title = step or about(action, names)
     who = tools.title(action.tool) if action else "Tool"
     return Said(title=title, icon=icon, tone=tone, side=TOOL, who=who, text=text, action=action)
 
