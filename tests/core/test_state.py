@@ -16,7 +16,7 @@ USAGE = {"tokens_in": 3, "tokens_out": 2, "cost_micro": 5}
 
 
 def call(effect: str = "irreversible", **more: Any) -> dict[str, Any]:
-    given = {
+    given: dict[str, Any] = {
         "tool": "t",
         "arguments": {},
         "step": None,
