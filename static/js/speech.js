@@ -44,9 +44,12 @@ export function start() {
   });
   document.addEventListener("htmx:after:swap", (event) => {
     const { ctx } = event.detail;
-    if (!asked(ctx)) return;
+    // A whole new page must never keep the focus in a field of the same name, nor the old place on the screen.
+    const page = ctx.target === document.body || ctx.target === "body";
+    if (page) window.scrollTo(0, 0);
+    if (!asked(ctx) && !page) return;
     const target = typeof ctx.target === "string" ? document.querySelector(ctx.target) : ctx.target;
-    const place = (target?.isConnected ? target : document).querySelector("[data-focus]") ?? document.querySelector("[data-focus]");
+    const place = (target?.isConnected ? target : document).querySelector("[data-focus]") ?? document.querySelector(page ? "h1" : "[data-focus]");
     if (!place) return;
     place.focus();
     say(place.dataset.say || place.textContent.trim().replace(/\s+/g, " "));
