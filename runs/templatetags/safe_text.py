@@ -43,6 +43,12 @@ def render(text: str) -> str:
     return "".join(parts)
 
 
+def plain(text: str) -> str:
+    """The text for an attribute, where no badge can stand: the mark in place of each character that can't be seen."""
+    kept = {visible.Kind.TEXT, visible.Kind.MIXED}
+    return "".join(part.source if part.kind in kept else part.mark for part in visible.segments(text))
+
+
 @register.filter
 def safe_text(value: object) -> SafeString:
     """`{{ untrusted|safe_text }}`: visible escapes and HTML escaping; None is an empty string."""
@@ -100,7 +106,7 @@ def exact_json(
     """
     lines = json_lines.lines(text)
     decided, altered = set(decisive), set(changed)
-    parts = [f'<div class="exact" role="group" aria-label="{html.escape(label)}" translate="no">']
+    parts = [f'<div class="exact" role="group" aria-label="{html.escape(plain(label))}" translate="no">']
     first = 1
     for index, chunk in enumerate(_chunks(lines)):
         rows = "".join(_line(line, decisive=decided, changed=altered) for line in chunk)
