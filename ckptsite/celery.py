@@ -1,5 +1,6 @@
 """The Celery app. A message is a hint that a run may be due; losing or doubling one changes nothing."""
 
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -60,6 +61,11 @@ def stopping() -> bool:
 def _before_fork(**_kwargs: object) -> None:
     global _stopping  # noqa: PLW0603 - made before the pool forks, so that parent and children share it
     _stopping = multiprocessing.Event()
+
+
+@signals.worker_before_create_process.connect(weak=False)
+def _share_memory(**_kwargs: object) -> None:
+    gc.freeze()  # what is loaded stays shared with the children, since no collection touches it any more
 
 
 @signals.worker_shutting_down.connect(weak=False)

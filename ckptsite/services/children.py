@@ -30,6 +30,7 @@ class Setting:
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis_url,
             "PYTHONUNBUFFERED": "1",
+            "MALLOC_ARENA_MAX": "2",  # a heap for each thread costs memory and wins nothing here
         }
         # An address given as a file has been read already; both forms together are refused.
         kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in given}
