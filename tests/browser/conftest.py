@@ -1,12 +1,19 @@
 """Chromium for the browser tests; pages come from the `asgi_server` fixture."""
 
 import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Playwright
+from playwright.sync_api import Browser, Playwright
 
+from runs import models
+from tests import factories
 from tests.browser import chromium
+from tests.browser import desk as desks
+from tests.engine.conftest import fresh_world
+
+__all__ = ["fresh_world"]
 
 # Playwright's loop stays in the main thread, where Django would refuse each query of the tests and of their teardown.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
@@ -22,3 +29,28 @@ def browser_type_launch_args(
     except chromium.MissingError as error:
         pytest.fail(str(error), pytrace=False)
     return {**browser_type_launch_args, "executable_path": program, "args": chromium.ARGUMENTS}
+
+
+@pytest.fixture
+def who(transactional_db: None) -> factories.People:
+    """One person of each role."""
+    return factories.people()
+
+
+@pytest.fixture
+def sit(asgi_server: str, browser: Browser) -> Iterator[Callable[..., desks.Desk]]:
+    """Sit somebody down at a desk; at the end nothing may have gone wrong on any of them."""
+    made: list[desks.Desk] = []
+
+    def at(user: models.User | None = None, **options: Any) -> desks.Desk:
+        context = browser.new_context(**options)
+        context.set_default_timeout(15_000)
+        desk = desks.sit_down(asgi_server, context, user)
+        made.append(desk)
+        return desk
+
+    yield at
+    problems = [problem for desk in made for problem in desk.problems]
+    for desk in made:
+        desk.context.close()
+    assert problems == []

@@ -102,8 +102,7 @@ def test_thirty_streams_hold_no_database_connection_and_one_subscription(
             )
             return int(cursor.fetchone()[0])
 
-    for _ in range(30):
-        opened.append(Stream(asgi_server, client, "t=inbox"))
+    opened.extend(Stream(asgi_server, client, "t=inbox") for _ in range(30))
     for stream in opened:
         stream.until("event: resync")
     waiting.until(lambda: backends() <= 1, what="streams give their connections back")
