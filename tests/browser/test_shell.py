@@ -1,0 +1,144 @@
+"""The comfort that scripts add: keys and their sheet, the gate before an approval, drafts, the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests import factories
+from tests.browser.desk import Desk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Sit = Callable[..., Desk]
+
+
+def started(page: Page) -> Page:
+    """Return the page once its scripts run."""
+    page.wait_for_function("document.documentElement.classList.contains('js')")
+    return page
+
+
+def test_the_sheet_lists_exactly_the_keys_of_the_page(who: factories.People, sit: Sit) -> None:
+    factories.held(who.operator)
+    page = started(sit(who.reviewer).go("/inbox/"))
+    page.keyboard.press("?")
+    sheet = page.locator("#keys")
+    expect(sheet).to_be_visible()
+    marks = page.locator("[data-hotkey]").count()
+    expect(sheet.locator("[data-keys-list] > div")).to_have_count(marks + 1)  # and Enter
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.closest('#keys') !== null")  # keys rest under the sheet
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+
+
+def test_two_keys_in_a_row_go_places(who: factories.People, sit: Sit) -> None:
+    page = started(sit(who.reviewer).go("/inbox/"))
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/runs/")
+    started(page)
+    page.keyboard.press("g")
+    page.keyboard.press("i")
+    page.wait_for_url("**/inbox/")
+
+
+def test_single_keys_can_be_switched_off(who: factories.People, sit: Sit) -> None:
+    factories.held(who.operator)
+    page = started(sit(who.reviewer).go("/inbox/"))
+    page.get_by_role("button", name="Keyboard shortcuts").first.click()
+    page.locator("[data-keys-switch]").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    started(page).keyboard.press("j")
+    assert page.evaluate("document.activeElement.hasAttribute('data-row-link')") is False
+
+
+def test_typing_never_fires_a_key(who: factories.People, sit: Sit) -> None:
+    page = started(sit(who.reviewer).go(f"/reviews/{factories.held(who.operator).pk}/"))
+    page.keyboard.press("a")
+    page.keyboard.type("aur jkn?")
+    expect(page.locator("#f-approve-reason")).to_have_value("aur jkn?")
+    expect(page.locator("#f-reason")).to_be_hidden()
+    expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_an_approval_waits_until_the_arguments_were_on_the_screen(who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator)
+    page = started(sit(who.reviewer, viewport={"width": 1280, "height": 260}).go(f"/reviews/{review.pk}/"))
+    button = page.locator("#approve [type=submit]")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("a")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[data-must-see]")).to_be_focused()  # it leads there instead of sending
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+    review.refresh_from_db()
+    assert review.status == "open"
+    page.locator("#f-approve-reason").press("Control+Enter")
+    page.wait_for_url("**/?done=*")
+    review.refresh_from_db()
+    assert review.status == "approved"
+
+
+def test_what_was_typed_survives_a_mistake_of_the_server(who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator)
+    desk = sit(who.reviewer)
+    page = started(desk.go(f"/reviews/{review.pk}/"))
+    broken: list[str] = []
+
+    def fail_once(route: Route) -> None:
+        if route.request.method == "POST" and not broken:
+            broken.append(route.request.url)
+            route.fulfill(status=500, body="<h1>Oh no</h1>", content_type="text/html")
+        else:
+            route.continue_()
+
+    page.route("**/reviews/**", fail_once)
+    page.keyboard.press("r")
+    page.keyboard.type("Wrong address")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".toast")).to_contain_text("could not answer (500)")
+    expect(page.locator("#f-reason")).to_have_value("Wrong address")
+    assert any("status of 500" in problem for problem in desk.problems)
+    desk.problems.clear()
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_url("**/?done=*")
+    review.refresh_from_db()
+    assert review.status == "rejected"
+
+
+def test_a_draft_comes_back_after_leaving(who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator)
+    desk = sit(who.reviewer)
+    page = started(desk.go(f"/reviews/{review.pk}/"))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.keyboard.press("r")
+    page.keyboard.type("Half a thought")
+    started(desk.go("/inbox/"))
+    started(desk.go(f"/reviews/{review.pk}/"))
+    expect(page.locator("#f-reason")).to_have_value("Half a thought")
+
+
+def test_the_theme_is_kept_and_drawn_by_the_server(who: factories.People, sit: Sit) -> None:
+    desk = sit(who.reviewer)
+    page = started(desk.go("/inbox/"))
+    page.locator("summary[aria-label^='Your account']").click()
+    page.get_by_role("button", name="Dark").click()
+    answer = page.reload()
+    assert answer is not None
+    assert 'data-theme="dark"' in answer.text()
+
+
+def test_tabs_of_a_run_change_in_place_and_back_works(who: factories.People, sit: Sit) -> None:
+    run = factories.held(who.operator).run
+    page = started(sit(who.reviewer).go(f"/runs/{run.pk}/"))
+    page.locator(".tabs").get_by_role("link", name="Plan").click()
+    page.wait_for_url(f"**/runs/{run.pk}/plan/")
+    expect(page.locator(".plan")).to_be_visible()
+    expect(page.locator(".tabs [aria-current]")).to_contain_text("Plan")
+    page.go_back()
+    page.wait_for_url(f"**/runs/{run.pk}/")
+    expect(page.locator(".timeline")).to_be_visible()
