@@ -5,7 +5,8 @@ import os
 import signal
 from collections.abc import Callable
 
-from ckptsite.services import effects, processes
+from ckptsite import env
+from ckptsite.services import effects, postgres, processes
 from ckptsite.services import folder as folders
 
 _GENTLE = {"postgres": signal.SIGINT}
@@ -34,6 +35,16 @@ def clear(folder: folders.Folder, *, database_url: str, say: Callable[[str], Non
 
 
 def _wait_for_effects(pid: int, *, database_url: str, say: Callable[[str], None]) -> None:
+    """Until the worker is gone or nothing more is under way.
+
+    A server that lost its own supervisor still serves the worker, but takes no new questions; then the longest time
+    that an effect may take is what we wait.
+    """
+    if not postgres.answers(database_url):
+        longest = env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0) + env.seconds("CKPTSITE_MARGIN", 5.0)
+        say(f"It may be inside an effect, waiting {longest:.0f} s at most")
+        processes.wait_gone(pid, within=longest)
+        return
     said = None
     while (busy := effects.under_way(database_url)) is not None:
         if said != busy.until:

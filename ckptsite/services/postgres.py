@@ -67,6 +67,7 @@ def program(
         environment=_environment(),
         log=folder.logs / "postgres.log",
         stop_signal=signal.SIGINT,  # "fast": ends sessions, loses nothing
+        death_signal=signal.SIGTERM,  # "smart": stays for a worker that still has a receipt to write
         user=user,
     )
 

@@ -12,10 +12,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ckptsite.services import folder as folders
 
+_LONG_LOG = 10_000_000
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -29,6 +30,7 @@ class Program:
     environment: dict[str, str]
     log: Path
     stop_signal: int = signal.SIGTERM
+    death_signal: int = signal.SIGTERM  # sent by the system when we die without a word (Linux)
     user: str | None = None
     pass_fds: tuple[int, ...] = ()
     cwd: Path = Path("/")
@@ -44,7 +46,7 @@ class Program:
             "start_new_session": True,
             "pass_fds": self.pass_fds,
             "cwd": self.cwd,
-            "preexec_fn": _with_parent(self.stop_signal),
+            "preexec_fn": _with_parent(self.death_signal),
         }
         if self.user is not None:
             entry = pwd.getpwnam(self.user)
@@ -52,9 +54,17 @@ class Program:
         return given
 
 
+def open_log(path: Path) -> BinaryIO:
+    """Append to the log; one that has grown long is put aside first, in the place of the one before it."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size > _LONG_LOG:
+            path.replace(path.with_suffix(".log.1"))
+    return path.open("ab")
+
+
 def start(program: Program) -> subprocess.Popen[bytes]:
     """Start `program` with its output in its log."""
-    with program.log.open("ab") as log:
+    with open_log(program.log) as log:
         return subprocess.Popen(program.command, stdout=log, stderr=log, **program.arguments())
 
 

@@ -53,7 +53,7 @@ class Supervisor:
 
     async def _spawn(self, child: Child) -> None:
         program = child.program
-        with program.log.open("ab") as log:
+        with processes.open_log(program.log) as log:
             command, *arguments = program.command
             process = await asyncio.create_subprocess_exec(
                 command, *arguments, stdout=log, stderr=log, **program.arguments()
