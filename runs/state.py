@@ -247,7 +247,7 @@ def _call(state: State, entry: Entry) -> State:
                 deadline=content["deadline"],
                 horizon=content["horizon"],
             )
-            changed |= {"attempts": (*call.attempts, attempt)}
+            changed |= {"attempts": (*call.attempts, attempt), "not_before": None}
         case lifecycle.EntryKind.RECEIPT if call.is_read:
             changed |= {"failures": call.failures + 1}
         case lifecycle.EntryKind.RECEIPT:

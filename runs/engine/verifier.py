@@ -1,21 +1,22 @@
 """Proving that nothing was changed behind the product's back.
 
-Three comparisons: the audit chain against its head, each run's log against its chain and head, and the rows with a
-status against the fold of the log. A database owner who also holds the keys, or who cuts off a tail together with its
-head row, is beyond what this can find; a copy of the head kept elsewhere finds the latter.
+Four comparisons: the audit chain against its head, each run's log against its chain and the heads that the audit
+chain names, every row with a status against the log, and people's decisions against the audit chain. A database owner
+who also holds the keys, or who cuts off a tail together with its head row, is beyond what this can find; a copy of
+the head kept elsewhere finds the latter.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from runs import exact, lifecycle, models, state
-from runs.transitions import audit, log
-
-
-class Broken(Exception):
-    """The first row that doesn't agree; one sentence."""
+from runs.engine import comparing, told
+from runs.engine.comparing import Broken as Broken
+from runs.transitions import audit, decisions, log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +36,13 @@ def verify() -> Verified:
     for run in models.Run.objects.order_by("pk").iterator(chunk_size=200):
         entries += _run(run)
         runs += 1
-    for event in (
-        models.AuditEvent.objects.filter(act="run.started").exclude(run__isnull=False).order_by("seq")
-    ):
+    started = models.AuditEvent.objects.filter(act="run.started").order_by("seq")
+    for event in started.exclude(run__in=models.Run.objects.all()):
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
-    for occurrence in (
-        models.Occurrence.objects.select_related("owner").order_by("pk").iterator(chunk_size=200)
-    ):
-        _occurrence(occurrence)
+    for occurrence in models.Occurrence.objects.order_by("pk").iterator(chunk_size=200):
+        with comparing.readable(f"occurrence {occurrence.pk}"):
+            comparing.occurrence(occurrence)
+    _decisions()
     return Verified(events=events, head=head, runs=runs, entries=entries)
 
 
@@ -67,21 +67,33 @@ def _run(run: models.Run) -> int:
     """Return the number of entries of a run that agrees with its log."""
     if exact.digest_of(run.input) != run.input_digest:
         raise Broken(f"run {run.pk}: its input was changed")
-    current = state.State()
-    count = 0
+    current, facts, count = state.State(), told.Log(), 0
     try:
-        for line in _lines(run):
+        for line in _lines(run, _anchors(run)):
             count = line.position
-            current = state.fold(
-                [state.Entry(position=line.position, kind=line.kind, content=line.content)], current
-            )
+            entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
+            current = state.fold([entry], current)
+            facts.read(entry, current)
     except state.Broken as error:
         raise Broken(f"run {run.pk}, {error}") from error
-    _compare(run, current)
+    if current.input != run.input:
+        raise Broken(f"run {run.pk}: its input is not what its log says")
+    if current.counters.as_json() != log.counters(run):
+        raise Broken(f"run {run.pk}: its counters differ from its log")
+    ended = run.status if run.status in lifecycle.RUN_ENDED else None
+    if ended != current.ended and not (run.reason == "retry" and run.status == lifecycle.Run.QUEUED):
+        raise Broken(f"run {run.pk}: it is {run.status}, but its log says {current.ended or 'not ended'}")
+    comparing.run(run, current, facts)
     return count
 
 
-def _lines(run: models.Run) -> Iterator[models.Entry]:
+def _anchors(run: models.Run) -> dict[int, str]:
+    """Return the heads of the run's log that the audit chain names, by position."""
+    events = models.AuditEvent.objects.filter(run=run, act__in=[f"run.{end}" for end in lifecycle.RUN_ENDED])
+    return {event.content["position"]: event.content["head"] for event in events}
+
+
+def _lines(run: models.Run, anchors: dict[int, str]) -> Iterator[models.Entry]:
     head, position, number = exact.EMPTY, 0, 0
     for line in models.Entry.objects.filter(run=run).order_by("position").iterator(chunk_size=500):
         position += 1
@@ -91,6 +103,8 @@ def _lines(run: models.Run) -> Iterator[models.Entry]:
             raise Broken(f"run {run.pk}: the content at log position {position} was changed")
         if log.chain(head, line) != line.head:
             raise Broken(f"run {run.pk}: log position {position} doesn't follow the one before it")
+        if line.head != anchors.get(position, line.head):
+            raise Broken(f"run {run.pk}: log position {position} is not what the audit chain saw")
         if line.number is not None:
             number += 1
             if line.number != number:
@@ -101,51 +115,41 @@ def _lines(run: models.Run) -> Iterator[models.Entry]:
         raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
 
 
-def _compare(run: models.Run, folded: state.State) -> None:
-    """Compare every row with a status to what the log says."""
-    if folded.counters.as_json() != log.counters(run):
-        raise Broken(f"run {run.pk}: its counters differ from its log")
-    ended = folded.ended if run.status in lifecycle.RUN_ENDED or folded.ended else None
-    if (run.status if run.status in lifecycle.RUN_ENDED else None) != ended and run.reason != "retry":
-        raise Broken(f"run {run.pk}: it is {run.status}, but its log says {folded.ended or 'not ended'}")
-    effects = {call.id: call for call in folded.calls.values() if call.is_effect}
-    rows = {(row.reply_position, row.call_index): row for row in models.Action.objects.filter(run=run)}
-    if effects.keys() != rows.keys():
-        raise Broken(f"run {run.pk}: its log holds {len(effects)} actions, the ledger {len(rows)}")
-    for call_id, row in rows.items():
-        _action(row, effects[call_id])
-    steps = {step.id: step.state for step in folded.plan}
-    found = dict(models.PlanStep.objects.filter(run=run).values_list("key", "state"))
-    if steps != found:
-        raise Broken(f"run {run.pk}: its plan steps differ from its log")
+def _decisions() -> None:
+    """Compare each decision to the audited act of the person, and each decided review to its decisions."""
+    acts = {f"review.{answer}" for answers in decisions.ANSWERS.values() for answer in answers}
+    audited: Counter[tuple[Any, ...]] = Counter()
+    for event in models.AuditEvent.objects.filter(act__in=acts).iterator(chunk_size=500):
+        told_of = event.content
+        audited[event.subject, event.actor_id, told_of["answer"], told_of["revision"], told_of["digest"],
+                told_of["reason"], told_of.get("receipt", "")] += 1  # fmt: skip
+    votes: Counter[tuple[int, int, str]] = Counter()
+    for row in models.Decision.objects.order_by("pk").iterator(chunk_size=500):
+        with comparing.readable(f"decision {row.pk}"):
+            receipt = row.content.get("receipt", "")
+            if row.content != ({"receipt": receipt} if receipt else {}):
+                raise Broken(f"decision {row.pk}: it holds more than was decided")
+        act = (f"review {row.review_id}", row.person_id, row.verdict, row.revision, row.digest, row.reason,
+               receipt)  # fmt: skip
+        audited[act] -= 1
+        if audited[act] < 0:
+            raise Broken(f"decision {row.pk}: the audit chain doesn't know it")
+        votes[row.review_id, row.revision, row.verdict] += 1
+    for act, left in audited.items():
+        if left:
+            raise Broken(f"{act[0]}: a decision on it is gone")
+    for review in models.Review.objects.order_by("pk").iterator(chunk_size=500):
+        _votes(review, votes)
 
 
-def _action(row: models.Action, call: state.CallState) -> None:
-    told = (row.status, row.revision, row.digest, row.attempt, row.tool)
-    if told != (call.status, call.revision, call.digest, len(call.attempts), call.tool):
-        raise Broken(
-            f"action {row.pk}: it is {row.status}, but the log of run {row.run_id} says {call.status}"
-        )
-    for revision in models.Revision.objects.filter(action=row):
-        if exact.digest_of(revision.arguments) != revision.digest:
-            raise Broken(f"action {row.pk}: the arguments of revision {revision.number} were changed")
-
-
-_AGREES: dict[str, frozenset[str]] = {
-    lifecycle.Action.SUCCEEDED: frozenset({lifecycle.Occurrence.STANDING, lifecycle.Occurrence.UNDONE}),
-    lifecycle.Action.INTENT: frozenset({lifecycle.Occurrence.OPEN}),
-    lifecycle.Action.IN_DOUBT: frozenset({lifecycle.Occurrence.UNKNOWN}),
-    lifecycle.Action.ABANDONED: frozenset(  # it may be answered later; the call stays closed
-        {lifecycle.Occurrence.UNKNOWN, lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}
-    ),
-    lifecycle.Action.FAILED: frozenset({lifecycle.Occurrence.VOID}),
-}
-
-
-def _occurrence(row: models.Occurrence) -> None:
-    """Compare an occurrence to the action that owns it; contradicted ones have left that action behind."""
-    wanted = _AGREES.get(row.owner.status)
-    if wanted is not None and row.state not in wanted and not row.contradicted:
-        raise Broken(
-            f"occurrence {row.pk}: it is {row.state}, but its action {row.owner_id} is {row.owner.status}"
-        )
+def _votes(review: models.Review, votes: Counter[tuple[int, int, str]]) -> None:
+    approvals = votes[review.pk, review.revision, decisions.APPROVE]
+    if review.votes != approvals:
+        raise Broken(f"review {review.pk}: it counts {review.votes} votes, {approvals} were given")
+    decided = {
+        lifecycle.Review.APPROVED: approvals >= review.quorum,
+        lifecycle.Review.REJECTED: votes[review.pk, review.revision, decisions.REJECT] > 0,
+        lifecycle.Review.ANSWERED: votes[review.pk, review.revision, review.answer] > 0,
+    }
+    if not decided.get(lifecycle.Review(review.status), True):
+        raise Broken(f"review {review.pk}: it is {review.status}, but nobody decided so")

@@ -48,13 +48,9 @@ def expire_lease(run: models.Run) -> None:
     assert models.Run.objects.filter(pk=run.pk, status="running").update(lease_until=past) == 1
 
 
-def pass_horizon(run: models.Run) -> None:
-    """Let a day pass for the open effects of a run: the horizon is over, and a run that sleeps is due."""
-    day = datetime.timedelta(days=1)
-    for occurrence in models.Occurrence.objects.filter(root=run.root):
-        occurrence.horizon -= day
-        occurrence.save(update_fields=["horizon"])
-    models.Run.objects.filter(pk=run.pk, status="queued").update(wake_at=F("wake_at") - day)
+def tomorrow() -> datetime.datetime:
+    """A moment at which every horizon is over."""
+    return timezone.now() + datetime.timedelta(days=1)
 
 
 def released(start: Start, reviewer: models.User, tool: str) -> models.Run:
@@ -138,8 +134,7 @@ def test_absent_do_asks_for_a_release_and_does_it_under_the_same_key(
     start: Start, reviewer: models.User
 ) -> None:
     run, review = doubted(start, reviewer)
-    pass_horizon(run)
-    answer(review, reviewer, "absent_do", rendered_at=timezone.now())
+    answer(review, reviewer, "absent_do", rendered_at=tomorrow())
     run = go(run)
     assert run.status == "waiting"
     assert World.effects() == []
@@ -155,8 +150,7 @@ def test_absent_do_asks_for_a_release_and_does_it_under_the_same_key(
 
 def test_absent_leave_closes_the_call_as_not_done(start: Start, reviewer: models.User) -> None:
     run, review = doubted(start, reviewer)
-    pass_horizon(run)
-    answer(review, reviewer, "absent_leave", rendered_at=timezone.now())
+    answer(review, reviewer, "absent_leave", rendered_at=tomorrow())
     run = go(run)
     assert World.effects() == []
     assert models.Occurrence.objects.get(root=run).state == "void"
@@ -242,8 +236,7 @@ def test_an_unknown_effect_blocks_the_same_again_until_somebody_says(
     start: Start, reviewer: models.User
 ) -> None:
     run, question = asked_again(start, reviewer, before=True)
-    pass_horizon(run)
-    answer(question, reviewer, "absent_leave", rendered_at=timezone.now())
+    answer(question, reviewer, "absent_leave", rendered_at=tomorrow())
     run = go(run)
     assert run.status == "succeeded", run.error
     assert len(World.effects("mail")) == 1

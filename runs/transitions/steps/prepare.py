@@ -96,6 +96,8 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
         "review": review.pk,
         "revision": action.revision,
         "approval": action.approval_digest,
+        "tier": action.tier,
+        "terms": exact.digest_of(action.terms),
         "preview": exact.digest_of(action.preview),
         "precondition": exact.digest_of(action.precondition),
         "status": lifecycle.Action.HELD,

@@ -87,7 +87,7 @@ def reply(claim: Claim, record: Record) -> None:
 
 
 def _call(call: Proposed) -> dict[str, Any]:
-    return {
+    content = {
         "tool": call.tool,
         "arguments": call.arguments,
         "step": call.step,
@@ -96,6 +96,14 @@ def _call(call: Proposed) -> dict[str, Any]:
         "tier": call.tier,
         "digest": call.digest,
     }
+    if call.effect not in {"read", "control"}:
+        content |= {
+            "contract": call.contract,
+            "protection": call.protection,
+            "declaration": call.declaration,
+            "identity": exact.digest_of(call.identity),
+        }
+    return content
 
 
 def _propose(work: Work, call_id: tuple[int, int], call: Proposed, record: Record) -> None:

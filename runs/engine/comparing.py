@@ -1,0 +1,246 @@
+"""Comparing each row with a status to what the log says: actions, revisions, plan steps, reviews, occurrences.
+
+Left out is what decides nothing: titles and messages for people, and when a row was made or closed.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+
+from runs import exact, lifecycle, models, state
+from runs.engine import told
+from runs.transitions import texts
+from runs.transitions.steps.prepare import approval_digest
+
+
+class Broken(Exception):
+    """The first row that doesn't agree; one sentence."""
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Let what has another shape than the product ever writes be Broken too."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Broken(f"{what}: it can't be read ({type(error).__name__}: {error})") from error
+
+
+def run(row: models.Run, folded: state.State, log: told.Log) -> None:
+    """Compare everything that belongs to one run; refuse (Broken) the first row that differs."""
+    rows = {
+        (action.reply_position, action.call_index): action
+        for action in models.Action.objects.filter(run=row).select_related("occurrence").order_by("pk")
+    }
+    for call_id, action in rows.items():
+        if call_id not in log.calls:
+            raise Broken(f"action {action.pk}: the log of run {row.pk} doesn't know it")
+    for call_id in log.calls:
+        if call_id not in rows:
+            raise Broken(f"run {row.pk}: the action of log position {call_id[0]}, call {call_id[1]} is gone")
+        with readable(f"action {rows[call_id].pk}"):
+            _action(rows[call_id], folded.calls[call_id], log.calls[call_id])
+    _plans(row, folded, log)
+    _steps(row, folded, log)
+    _reviews(row, log)
+
+
+def _differ(what: str, pairs: dict[str, tuple[Any, Any]]) -> None:
+    for name, (found, wanted) in pairs.items():
+        if found != wanted:
+            raise Broken(f"{what}: its {name} is not what the log says")
+
+
+def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
+    if row.status != call.status:
+        raise Broken(
+            f"action {row.pk}: it is {row.status}, but the log of run {row.run_id} says {call.status}"
+        )
+    proposed, verdict, review = log.proposed, log.verdict, log.review
+    pairs: dict[str, tuple[Any, Any]] = {
+        "tool": (row.tool, proposed["tool"]),
+        "step": (row.step, proposed["step"] or ""),
+        "effect": (row.effect, proposed["effect"]),
+        "contract": (row.contract, proposed["contract"]),
+        "protection": (row.protection, proposed["protection"]),
+        "identity": (row.identity_digest, proposed["identity"]),
+        "identity in full": (exact.digest_of(row.identity), proposed["identity"]),
+        "declaration": (row.declaration, proposed["declaration"]),
+        "tier": (row.tier, review.get("tier", proposed["tier"])),
+        "revision": ((row.revision, row.digest), (call.revision, call.digest)),
+        "attempt": (row.attempt, len(call.attempts)),
+        "evidence number": (row.evidence_number, row.evidence.count()),
+        "end": (row.closed_at is None, row.status in lifecycle.ACTION_OPEN),
+    }
+    if verdict and row.status not in {lifecycle.Action.DENIED, lifecycle.Action.SUPERSEDED}:
+        pairs["verdict"] = (
+            (row.verdict, row.rule, row.policy_version_id),
+            (verdict["verdict"], verdict["rule"], verdict["policy"]),
+        )
+    if review:
+        pairs |= {
+            "preview": (exact.digest_of(row.preview), review["preview"]),
+            "precondition": (exact.digest_of(row.precondition), review["precondition"]),
+            "terms": (exact.digest_of(row.terms), review["terms"]),
+            "approval": (row.approval_digest, review["approval"]),
+            "approval in full": (approval_digest(row), review["approval"]),
+        }
+    if row.status == lifecycle.Action.APPROVED:
+        start = call.not_before and datetime.datetime.fromisoformat(call.not_before)
+        pairs["start"] = (row.not_before, start)
+    if row.status != lifecycle.Action.ABSORBED:
+        pairs["receipt"] = (row.receipt, log.receipt)
+    _differ(f"action {row.pk}", pairs)
+    _revisions(row, log)
+    _sent(row, log)
+
+
+def _revisions(row: models.Action, log: told.Call) -> None:
+    found = list(models.Revision.objects.filter(action=row).order_by("number"))
+    if [revision.number for revision in found] != sorted(log.digests):
+        raise Broken(f"action {row.pk}: the log says {len(log.digests)} revisions, {len(found)} are there")
+    for revision in found:
+        if exact.digest_of(revision.arguments) != revision.digest:
+            raise Broken(f"action {row.pk}: the arguments of revision {revision.number} were changed")
+        if revision.digest != log.digests[revision.number]:
+            raise Broken(f"action {row.pk}: revision {revision.number} is not what the log says")
+
+
+def _sent(row: models.Action, log: told.Call) -> None:
+    """Compare the action's occurrence to its intents, and each send on it to its intent."""
+    occurrence = row.occurrence
+    if row.occurrence_id is None or occurrence is None:
+        if log.intents or row.occurrence_id is not None or row.status == lifecycle.Action.ABSORBED:
+            raise Broken(f"action {row.pk}: its occurrence {row.occurrence_id or ''} is gone")
+        return
+    what = f"occurrence {occurrence.pk}"
+    if row.status == lifecycle.Action.ABSORBED and not log.intents:
+        wanted = (row.run.root_id, row.tool, row.identity_digest)
+        if (occurrence.root_id, occurrence.tool, occurrence.identity_digest) != wanted:
+            raise Broken(f"action {row.pk}: it absorbed {what}, which is another effect")
+        return
+    if not log.intents:
+        raise Broken(f"action {row.pk}: it has {what}, but the log says that it was never sent")
+    last = log.intents[-1]
+    named = {"identity": [occurrence.identity_digest, occurrence.n], "key": occurrence.key}
+    if named != {"identity": last["occurrence"], "key": last["key"]}:
+        raise Broken(f"{what}: it is not the one that action {row.pk} names in its intent")
+    sent = [
+        {"run": row.run_id, "action": row.pk}
+        | {name: intent[name] for name in ("attempt", "deadline", "horizon")}
+        for intent in log.intents
+    ]
+    if [attempt for attempt in occurrence.attempts if attempt["action"] == row.pk] != sent:
+        raise Broken(f"{what}: its attempts are not what the log of run {row.run_id} says")
+
+
+def _plans(row: models.Run, folded: state.State, log: told.Log) -> None:
+    found = {plan.version: plan for plan in models.Plan.objects.filter(run=row).order_by("version")}
+    if {version: plan.position for version, plan in found.items()} != log.plans:
+        raise Broken(f"run {row.pk}: its plan versions are not what the log says")
+    for version, plan in found.items():
+        if exact.digest_of(plan.steps) != plan.digest:
+            raise Broken(f"run {row.pk}: plan version {version} was changed")
+    steps = [{"id": step.id, "title": step.title, "body": step.body} for step in folded.plan]
+    if found and found[max(found)].digest != exact.digest_of(steps):
+        raise Broken(f"run {row.pk}: plan version {max(found)} is not what the log says")
+
+
+def _steps(row: models.Run, folded: state.State, log: told.Log) -> None:
+    rows = {step.key: step for step in models.PlanStep.objects.filter(run=row).order_by("order")}
+    for key in rows.keys() - {step.id for step in folded.plan}:
+        raise Broken(f"run {row.pk}, plan step {key}: the log doesn't know it")
+    for order, step in enumerate(folded.plan):
+        what = f"run {row.pk}, plan step {step.id}"
+        found, where = rows.get(step.id), log.steps[step.id]
+        if found is None:
+            raise Broken(f"{what}: it is gone")
+        called = where.called or (None, None)
+        _differ(
+            what,
+            {
+                "state": (found.state, step.state),
+                "title": (found.title, texts.storable(step.title, limit=300)),
+                "body": (exact.digest_of(found.body), exact.digest_of(step.body)),
+                "loop": (found.group, step.group),
+                "order": (found.order, order),
+                "call": ((found.reply_position, found.call_index), called),
+                "result": (found.result_position, where.closed),
+            },
+        )
+
+
+def _reviews(row: models.Run, log: told.Log) -> None:
+    rows = {review.pk: review for review in models.Review.objects.filter(run=row).order_by("pk")}
+    for number, asked in log.reviews.items():
+        review = rows.get(number)
+        if review is None:
+            raise Broken(f"review {number}: it is gone")
+        if asked["verdict"] != "review":
+            continue
+        if (review.digest, review.revision) != (asked["approval"], asked["revision"]):
+            raise Broken(f"review {number}: what it asks about is not what the log says")
+    for number, review in rows.items():
+        if review.kind == lifecycle.ReviewKind.ACTION and number not in log.reviews:
+            raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
+
+
+_AGREES: dict[str, frozenset[str]] = {
+    lifecycle.Action.SUCCEEDED: frozenset({lifecycle.Occurrence.STANDING}),
+    lifecycle.Action.INTENT: frozenset({lifecycle.Occurrence.OPEN}),
+    lifecycle.Action.IN_DOUBT: frozenset({lifecycle.Occurrence.UNKNOWN}),
+}
+_LATER = {
+    "happened": lifecycle.Occurrence.STANDING,
+    "absent_do": lifecycle.Occurrence.VOID,
+    "absent_leave": lifecycle.Occurrence.VOID,
+}
+
+
+def occurrence(row: models.Occurrence) -> None:
+    """Compare an occurrence to its key, its sends, and the action that owns it; refuse Broken."""
+    what = f"occurrence {row.pk}"
+    key = exact.seal(
+        settings.KEY_HMAC, row.root_id, row.tool, exact.canonical(row.identity, limit=None), row.n
+    )
+    if (key, exact.digest_of(row.identity)) != (row.key, row.identity_digest):
+        raise Broken(f"{what}: its key doesn't belong to its identity")
+    owner = models.Action.objects.filter(pk=row.owner_id).first()
+    if owner is None or not row.attempts or row.attempts[0]["action"] != row.owner_id:
+        raise Broken(f"{what}: it doesn't belong to the action that was sent first")
+    if owner.occurrence_id != row.pk or owner.declaration != row.declaration:
+        raise Broken(f"{what}: its action {owner.pk} doesn't know it")
+    horizon = max(datetime.datetime.fromisoformat(attempt["horizon"]) for attempt in row.attempts)
+    if row.horizon != horizon:
+        raise Broken(f"{what}: its horizon is not that of its last send")
+    told_otherwise = models.AuditEvent.objects.filter(act="occurrence.contradicted", subject=what)
+    last = told_otherwise.order_by("seq").last()
+    if row.contradicted != (last is not None):
+        raise Broken(f"{what}: the audit chain says otherwise about contrary evidence")
+    wanted = _states(owner)
+    if last is not None:  # it has left its action behind; what was unknown then may be settled by now
+        wanted = frozenset({str(last.content["after"])})
+        if lifecycle.Occurrence.UNKNOWN in wanted:
+            wanted |= {lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}
+    elif owner.status == lifecycle.Action.SUCCEEDED and row.receipt != owner.receipt:
+        raise Broken(f"{what}: its receipt is not that of its action {owner.pk}")
+    if row.state not in wanted:
+        raise Broken(f"{what}: it is {row.state}, but its action {owner.pk} is {owner.status}")
+
+
+def _states(owner: models.Action) -> frozenset[str]:
+    if owner.status != lifecycle.Action.ABANDONED:
+        return _AGREES.get(owner.status, frozenset({lifecycle.Occurrence.VOID}))
+    # Given up as unknowable; a later answer is a note in the log, and settles the occurrence alone.
+    reviews = owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT).values_list("pk", flat=True)
+    notes = models.Entry.objects.filter(run=owner.run_id, kind=lifecycle.EntryKind.NOTE).order_by("position")
+    found: str = lifecycle.Occurrence.UNKNOWN
+    for note in notes:
+        if note.content.get("review") in reviews and note.content.get("answer") in _LATER:
+            found = _LATER[note.content["answer"]]
+    return frozenset({found})

@@ -1,0 +1,84 @@
+"""What a run's log says beyond the folded state: the facts that the rows about it must repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs import lifecycle, state
+
+
+@dataclass
+class Call:
+    """What the log says of one effect: its proposal, the newest verdict, each send and the receipt."""
+
+    proposed: Mapping[str, Any]
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    review: Mapping[str, Any] = field(default_factory=dict)
+    intents: list[Mapping[str, Any]] = field(default_factory=list)
+    receipt: Any = None
+    digests: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass
+class Step:
+    """Where in the log a plan step was last called and last closed."""
+
+    called: tuple[int, int] | None = None
+    closed: int | None = None
+
+
+class Log:
+    """Collects what is told, line after line."""
+
+    def __init__(self) -> None:
+        self.calls: dict[state.CallId, Call] = {}
+        self.steps: dict[str, Step] = {}
+        self.plans: dict[int, int] = {}
+        self.reviews: dict[int, Mapping[str, Any]] = {}
+        self.later: dict[int, str] = {}
+        self.heads: dict[int, str] = {}
+
+    def read(self, entry: state.Entry, after: state.State) -> None:
+        """Take in one line; `after` is the state that it leads to."""
+        content = entry.content
+        match entry.kind:
+            case lifecycle.EntryKind.REPLY:
+                self._reply(entry)
+            case lifecycle.EntryKind.PLAN:
+                self.plans[content["version"]] = entry.position
+                self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
+            case lifecycle.EntryKind.NOTE if content.get("kind") == lifecycle.ReviewKind.IN_DOUBT:
+                self.later[content["review"]] = content.get("answer", "")
+            case _:
+                self._call(entry)
+
+    def _reply(self, entry: state.Entry) -> None:
+        for index, call in enumerate(entry.content["calls"]):
+            if call["step"] in self.steps:
+                self.steps[call["step"]].called = (entry.position, index)
+            if call["effect"] not in {"read", "control"}:
+                told = Call(proposed=call)
+                told.digests[1] = call["digest"]
+                self.calls[entry.position, index] = told
+
+    def _call(self, entry: state.Entry) -> None:
+        content = entry.content
+        if entry.kind == lifecycle.EntryKind.RESULT and content.get("step") in self.steps:
+            self.steps[content["step"]].closed = entry.position
+        if "call" not in content or (told := self.calls.get(tuple(content["call"]))) is None:
+            return
+        match entry.kind:
+            case lifecycle.EntryKind.VERDICT:
+                if content.get("review") is not None:
+                    self.reviews[content["review"]] = content
+                if content["verdict"] != lifecycle.Action.IN_DOUBT:
+                    told.verdict = content
+                    told.review = content if content["verdict"] == "review" else {}
+            case lifecycle.EntryKind.INTENT:
+                told.intents.append(content)
+            case lifecycle.EntryKind.RECEIPT if content["outcome"] == "happened":
+                told.receipt = content["receipt"]
+            case lifecycle.EntryKind.REVISION:
+                told.digests[content["number"]] = content["digest"]
