@@ -17,6 +17,8 @@ from celery import current_app
 from django.conf import settings
 from django.db import transaction
 
+from runs import points
+
 CHANNEL = "ckptsite:hints"
 INBOX = "inbox"
 QUIET_SECONDS = 5.0
@@ -47,6 +49,7 @@ def wake_now(run_id: int) -> bool:
 
 
 def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
+    points.reach(f"{what}.before")
     if time.monotonic() < _quiet["until"]:
         return False
     try:
@@ -60,6 +63,7 @@ def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
             _quiet["until"] = time.monotonic() + QUIET_SECONDS
         log.warning("hint_not_sent", hint=what, run_id=run_id, error=f"{type(error).__name__}: {error}")
         return False
+    points.reach(f"{what}.after")
     return True
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, planner, state
+from runs import exact, planner, points, state
 from runs.engine import frontier as frontiers
 from runs.engine import preparing, proposing, verdicts
 from runs.engine.context import Context
@@ -48,6 +48,7 @@ def _read_one(
     timeout = _timeout(tool, "READ_TIMEOUT")
     beat.allow(timeout)
     try:
+        points.reach("read.before_run")
         receipt = tool.run(args, Context(run_id=front.run.pk, timeout=timeout))
         value = exact.stored(exact.canonical(receipt.value, limit=None))
     except DidNotHappen as error:
@@ -117,7 +118,10 @@ def _send(
 ) -> None:
     """Carry out the effect and store what came of it; a worker that lost its run leaves evidence instead."""
     try:
-        stored = stored_receipt(effect())
+        points.reach("effect.before_send")
+        receipt = effect()
+        points.reach("effect.after_send")
+        stored = stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
         _store_absent(claim, call, intent, reason=error.reason, again=again)

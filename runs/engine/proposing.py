@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, state
+from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
 from runs.engine import verdicts
 from runs.engine.heartbeat import Heartbeat
@@ -37,7 +37,9 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
     )
     timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
     beat.allow(timeout)
+    points.reach("model.before_call")
     reply = provider.complete(request, timeout=timeout)
+    points.reach("model.after_call")
     if not reply.calls:
         raise contract.ProviderError("The provider answered without proposing anything or finishing.")
     if len(reply.calls) > MAX_CALLS:

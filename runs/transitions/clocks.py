@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F, Q, QuerySet
 
 from runs import hints, lifecycle, models
 from runs.transitions import audit, clock_time, inbox, log
 from runs.transitions.actor import CLOCK
+from runs.transitions.committing import committing
 
 BATCH = 50
 HINT_AGAIN = 5.0
@@ -30,7 +31,7 @@ def expire_reviews() -> int:
 
 
 def _expire(review_id: int, run_id: int) -> bool:
-    with transaction.atomic(durable=True):
+    with committing("expire"):
         run = inbox.lock(run_id)
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         now = clock_time.now()
@@ -59,7 +60,7 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
     Due and unclaimed, or with a lease that is over; oldest first, none hinted within the last `again` seconds. One
     clock does this at a time; a second one gets an empty list.
     """
-    with transaction.atomic(durable=True):
+    with committing("due"):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK_ID])
             row = cursor.fetchone()
@@ -113,7 +114,7 @@ def wake_stranded() -> int:
         ids = [row[0] for row in cursor.fetchall()]
     woken = 0
     for run_id in ids:
-        with transaction.atomic(durable=True):
+        with committing("wake"):
             run = inbox.lock(run_id)
             if run.status != lifecycle.Run.WAITING:
                 continue

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db import transaction
-
 from runs import exact, hints, lifecycle, models, rights
 from runs.transitions import audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT = "approve", "reject"
@@ -56,7 +55,7 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     if repeated is not None:
         return _same(repeated, review_id, answer, by)
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
-    with transaction.atomic(durable=True):
+    with committing("decide"):
         run = inbox.lock(run_id)
         review = (
             models.Review.objects.select_for_update(of=("self",)).select_related("action").get(pk=review_id)
@@ -96,7 +95,7 @@ def withdraw(review_id: int, *, by: Actor) -> None:
     """Take an approval back before its effect has started. Refuses NotYours, and Stale once it has."""
     assert by.user is not None
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
-    with transaction.atomic(durable=True):
+    with committing("withdraw"):
         run = inbox.lock(run_id)
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         now = clock_time.now()

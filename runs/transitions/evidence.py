@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 
 from runs import exact, hints, lifecycle, models
 from runs.transitions import audit, clock_time, inbox
 from runs.transitions.actor import ENGINE
+from runs.transitions.committing import committing
 
 
 def append(
@@ -21,7 +21,7 @@ def append(
     opens a question, also when the run is closed.
     """
     run_id = models.Action.objects.values_list("run_id", flat=True).get(pk=action_id)
-    with transaction.atomic(durable=True):
+    with committing("evidence"):
         run = inbox.lock(run_id)
         action = models.Action.objects.select_for_update().get(pk=action_id)
         action.evidence_number += 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import transaction
 
 from runs import hints, lifecycle, models, rights
 from runs.transitions import audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 
@@ -15,7 +15,7 @@ def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """Hold the run: at once if nobody works on it, else at the next safe point. Refuses Stale when it has ended."""
     user = _entitled(by, rights.Act.PAUSE, "pause")
     reason = texts.typed(reason, "reason")
-    with transaction.atomic(durable=True):
+    with committing("hold"):
         run = _lock_open(run_id)
         if run.hold_by_id is not None:
             raise Stale("This run is paused already.")
@@ -41,7 +41,7 @@ def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
 def resume(run_id: int, *, by: Actor) -> models.Run:
     """Lift the hold; the run goes on from its newest checkpoint. Refuses NotYours and Stale."""
     user = _entitled(by, rights.Act.RESUME, "resume")
-    with transaction.atomic(durable=True):
+    with committing("resume"):
         run = _lock_open(run_id)
         if run.hold_by_id is None:
             raise Stale("This run isn't paused.")
@@ -74,7 +74,7 @@ def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
     reason = texts.typed(reason, "reason")
     if not reason:
         raise Invalid("Say why the run is stopped; the reason stays in its record.")
-    with transaction.atomic(durable=True):
+    with committing("stop"):
         run = _lock_open(run_id)
         if run.stop_at is not None:
             raise Stale("This run is being stopped already.")

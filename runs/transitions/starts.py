@@ -6,12 +6,13 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import blob
 from runs.transitions import audit, clock_time, log, texts
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours
 
 
@@ -45,7 +46,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
         raise Invalid(str(error)) from error
     title = texts.typed(title, "title")[:200] or agent.title
     try:
-        with transaction.atomic(durable=True):
+        with committing("start"):
             run = _create(agent.current, text=text, title=title, user=user, token=token)
             content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id}
             audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
-
 from runs import exact, lifecycle, models, rights
 from runs.policies import parsing
 from runs.transitions import audit, inbox
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours
 
 
@@ -26,7 +25,7 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
         parsing.parse(document)
     except parsing.BadRules as error:
         raise Invalid(str(error)) from error
-    with transaction.atomic(durable=True):
+    with committing("policy"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         assert installation.policy_version_id is not None
         current = models.PolicyVersion.objects.select_related("policy").get(pk=installation.policy_version_id)
@@ -51,7 +50,7 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
 def pause_all(paused: bool, *, by: Actor) -> None:
     """Stop every start of an effect in the installation, or let them go on. Refuses NotYours."""
     _entitled(by)
-    with transaction.atomic(durable=True):
+    with committing("switch"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         installation.paused_all = paused
         installation.gate_epoch += 1
@@ -72,7 +71,7 @@ def _interrupt(why: str, by: Actor) -> None:
     for run_id in (
         models.Run.objects.filter(status=lifecycle.Run.RUNNING).order_by("id").values_list("id", flat=True)
     ):
-        with transaction.atomic(durable=True):
+        with committing("interrupt"):
             run = inbox.lock(run_id)
             if run.status == lifecycle.Run.RUNNING:
                 inbox.leave(run, models.Fact.Kind.WAKE, {"reason": why}, by=by.user, mover="P")

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
-
 from runs import hints, lifecycle, models
 from runs.state import CallId
 from runs.transitions import clock_time, inbox, log
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Changed, LostAuthority
 
 RUN_FIELDS = (
@@ -79,14 +78,14 @@ class Work:
 
 
 @contextmanager
-def fenced(claim: Claim, *, seen: int | None = None) -> Iterator[Work]:
+def fenced(claim: Claim, point: str, *, seen: int | None = None) -> Iterator[Work]:
     """Give the work of one engine commit.
 
     Refuses LostAuthority when the run carries another fence, and Changed when `seen` is given and the inbox number
     has moved: replies, results and receipts need the fence only, everything that starts or ends something needs both.
     A refusal raised inside leaves nothing behind.
     """
-    with transaction.atomic(durable=True):
+    with committing(point):
         run = inbox.lock(claim.run_id)
         if run.fence != claim.fence or run.status != lifecycle.Run.RUNNING:
             raise LostAuthority(f"run {claim.run_id} carries fence {run.fence}, not {claim.fence}")

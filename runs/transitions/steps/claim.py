@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
 from runs import lifecycle, models
 from runs.models.run import FORMAT
 from runs.transitions import clock_time, log
+from runs.transitions.committing import committing
 from runs.transitions.steps._statement import Claim
 
 _RENEW = """
@@ -22,7 +23,7 @@ def claim(run_id: int) -> Claim | None:
     A run is taken when it is queued and due, or running with a lease that is over (or impossibly far away, since the
     clock went back). Its fence grows by one, so that whoever held it before can write nothing more.
     """
-    with transaction.atomic(durable=True):
+    with committing("claim"):
         run = models.Run.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=run_id).first()
         if run is None or run.format > FORMAT:
             return None

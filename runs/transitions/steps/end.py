@@ -17,7 +17,7 @@ from runs.transitions.steps._statement import Claim, Work, fenced
 
 def finish(claim: Claim, call: CallId, *, summary: str, result: Any, seen: int) -> None:
     """End the run as succeeded, with its typed result. Refuses Changed while anything is open or new."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "finish", seen=seen) as work:
         if models.Action.objects.filter(run=work.run, status__in=lifecycle.ACTION_OPEN).exists():
             raise Changed("an action is open")
         closing.close(
@@ -30,7 +30,7 @@ def finish(claim: Claim, call: CallId, *, summary: str, result: Any, seen: int) 
 
 def cancel(claim: Claim, *, open_calls: tuple[tuple[CallId, str | None, bool], ...], seen: int) -> None:
     """End the run as cancelled: open calls are closed in words, open reviews and unused approvals superseded."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "cancel", seen=seen) as work:
         _refuse_unsettled(work)
         who = work.run.stop_by.get_username() if work.run.stop_by else "ckptsite"
         _close_all(work, open_calls, words.stopped(who, work.run.stop_reason))
@@ -46,7 +46,7 @@ def fail(
     seen: int,
 ) -> None:
     """End the run as failed, with an owned failure review that says what can be done next."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "fail", seen=seen) as work:
         _refuse_unsettled(work)
         # Failed, not refused: a retry proposes these steps again.
         _close_all(work, open_calls, words.ended(cause), step_state=lifecycle.Step.FAILED)

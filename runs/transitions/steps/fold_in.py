@@ -14,7 +14,7 @@ Kind = models.Fact.Kind
 
 def fold_in(claim: Claim) -> int:
     """Return the number of facts folded in. Refuses LostAuthority."""
-    with fenced(claim) as work:
+    with fenced(claim, "fold_in") as work:
         facts = list(
             models.Fact.objects.filter(run=work.run, number__gt=work.run.folded)
             .select_related("by")

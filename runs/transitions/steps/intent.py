@@ -48,7 +48,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     Every send passes here, also the second one under the same key. Refuses LostAuthority, and Changed when anything
     was left in the inbox, a stop, hold or switch stands, or the policy epoch has moved.
     """
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "intent", seen=seen) as work:
         run = work.run
         installation = models.Installation.objects.get(pk=1)
         if run.stop_at is not None or run.hold_by_id is not None or installation.paused_all:

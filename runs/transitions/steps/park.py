@@ -13,7 +13,7 @@ from runs.transitions.steps._statement import Claim, fenced
 
 def wait(claim: Claim, *, reason: str, seen: int) -> None:
     """Park the run as waiting. Refuses Changed when a fact arrived since it was read: no wake-up is lost."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "wait", seen=seen) as work:
         work.log.checkpoint(lifecycle.Boundary.WAITING)
         work.move_run(lifecycle.Run.WAITING)
         work.run.reason = reason
@@ -22,7 +22,7 @@ def wait(claim: Claim, *, reason: str, seen: int) -> None:
 
 def pause(claim: Claim, *, seen: int) -> None:
     """Park the run under its hold, at this safe point."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "pause", seen=seen) as work:
         work.move_run(lifecycle.Run.PAUSED)
         work.run.reason = "held"
         if work.run.remind_at is None:
@@ -44,7 +44,7 @@ def later(
     With `trouble` this claim still counts as one without progress, so that a fault that repeats ends in a failure
     review and not in an endless loop.
     """
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "later", seen=seen) as work:
         attempts = work.run.attempts
         work.move_run(lifecycle.Run.QUEUED)
         work.run.reason = reason

@@ -33,7 +33,7 @@ class Prepared:
 
 def prepare(claim: Claim, prepared: list[Prepared]) -> None:
     """Open one review for each action that is still proposed, or held without a review. Refuses LostAuthority."""
-    with fenced(claim) as work:
+    with fenced(claim, "prepare") as work:
         for item in prepared:
             action = work.action(item.call)
             if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:

@@ -16,7 +16,7 @@ def happened(
     claim: Claim, call: CallId, *, attempt: int, receipt: dict[str, Any], source: str = "run"
 ) -> None:
     """Store the receipt of an attempt that happened. Needs the fence only; refuses LostAuthority."""
-    with fenced(claim) as work:
+    with fenced(claim, "happened") as work:
         action = _in_flight(work, call)
         settle.happened(
             work, action, attempt=attempt, receipt=receipt, source=source, text=str(receipt["summary"])
@@ -34,7 +34,7 @@ def did_not_happen(
     source: str = "run",
 ) -> None:
     """Store the proof that an attempt had no effect; `again` lets it be sent once more under the same key."""
-    with fenced(claim) as work:
+    with fenced(claim, "did_not_happen") as work:
         action = _in_flight(work, call)
         settle.did_not_happen(
             work,
@@ -55,19 +55,19 @@ def did_not_happen(
 
 def unknown(claim: Claim, call: CallId, *, attempt: int, reason: str) -> None:
     """Store that an attempt ended without an answer."""
-    with fenced(claim) as work:
+    with fenced(claim, "unknown") as work:
         settle.unknown(work, _in_flight(work, call), attempt=attempt, reason=reason)
 
 
 def doubt(claim: Claim, call: CallId, *, why: str, seen: int) -> None:
     """Ask a person whether an effect happened. Refuses LostAuthority, and Changed when evidence may have come."""
-    with fenced(claim, seen=seen) as work:
+    with fenced(claim, "doubt", seen=seen) as work:
         settle.doubt(work, _in_flight(work, call), why=why)
 
 
 def read(claim: Claim, call: CallId, *, step: str | None, summary: str, value: Any) -> None:
     """Store the result of a read and its checkpoint."""
-    with fenced(claim) as work:
+    with fenced(claim, "read") as work:
         closing.close(
             work, call, step=step, status=lifecycle.Action.SUCCEEDED, text=summary, ran=True, value=value
         )
@@ -77,7 +77,7 @@ def read_failed(
     claim: Claim, call: CallId, *, step: str | None, reason: str, final: bool, retry_at: str | None
 ) -> None:
     """Store that a read failed: to be tried again at `retry_at`, or for good."""
-    with fenced(claim) as work:
+    with fenced(claim, "read_failed") as work:
         content = {"call": list(call), "attempt": 0, "outcome": "failed", "source": "run", "reason": reason,
                    "retry_at": retry_at}  # fmt: skip
         work.log.append(lifecycle.EntryKind.RECEIPT, content)

@@ -59,7 +59,7 @@ class Record:
 
 def reply(claim: Claim, record: Record) -> None:
     """Store the reply. Needs the fence only: a paid reply is always kept. Refuses LostAuthority."""
-    with fenced(claim) as work:
+    with fenced(claim, "reply") as work:
         run = work.run
         run.steps += 1
         run.tokens_in += record.tokens_in

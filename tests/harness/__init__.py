@@ -1,0 +1,1 @@
+"""The crash harness: the real engine on a real PostgreSQL, killed at every point, judged from outside."""
