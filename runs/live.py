@@ -26,6 +26,7 @@ QUEUE = 64
 TOPICS = 120
 PING_SECONDS = 15.0
 RETRY_SECONDS = 2.0
+POLL_SECONDS = 20.0
 
 log = structlog.get_logger(__name__)
 _TOPIC = re.compile(r"inbox|run-[1-9][0-9]{0,18}")
@@ -101,8 +102,9 @@ class Hub:
                 queue.put_nowait(topic)
 
     async def _read(self) -> None:
-        """Read hints for ever; after an interruption everybody is told to look again."""
-        first = True
+        """Read hints for ever; while they are away everybody is told to look again from time to time."""
+        loop = asyncio.get_running_loop()
+        first, told = True, loop.time()
         while True:
             try:
                 await self._listen(first=first)
@@ -110,6 +112,9 @@ class Hub:
                 log.warning("hints_away", error=f"{type(error).__name__}: {error}")
             first = False
             await asyncio.sleep(RETRY_SECONDS)
+            if loop.time() - told > POLL_SECONDS:
+                self.tell(RESYNC)
+                told = loop.time()
 
     async def _listen(self, *, first: bool) -> None:
         client = redis.asyncio.Redis.from_url(

@@ -32,10 +32,11 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
 
 
 @require_POST
-@doors.allowed(rights.Act.DECIDE)
+@doors.allowed(rights.Act.VIEW)
 def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
     """Take an approval back before its effect has started; 409 once it has."""
     row = access.review_for(request.user, review_id)
+    access.require(request.user, rights.Act.DECIDE)
     decisions.withdraw(row.pk, by=doors.actor(request))
     messages.success(request, "Taken back. Nothing was done; it is asked again in a moment.")
     return doors.lead(request, reverse("review", args=[row.pk]))

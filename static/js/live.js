@@ -16,4 +16,10 @@ export function start() {
   document.addEventListener("htmx:response:error", (event) => { if (event.target.id === "stream") set("lost"); });
   document.addEventListener("htmx:error", (event) => { if (event.target.id === "stream") set("lost"); });
   window.addEventListener("offline", () => set("lost"));
+  // Without a stream the page asks from time to time, as a hint would make it.
+  setInterval(() => {
+    const mark = document.querySelector("[data-live-state]");
+    if (!mark || mark.dataset.state === "live" || document.hidden || !navigator.onLine) return;
+    document.querySelector("#stream")?.dispatchEvent(new CustomEvent("resync"));
+  }, 20_000);
 }

@@ -15,7 +15,7 @@ function tick() {
     const inside = form.contains(document.activeElement);
     if (inside) (form.parentElement.querySelector("[data-focus]") ?? document.querySelector("h1"))?.focus();
     form.remove();
-    say("It has started.");
+    say("The time to take it back is over.");
   }
 }
 

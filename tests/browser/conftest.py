@@ -38,6 +38,12 @@ def who(transactional_db: None) -> factories.People:
 
 
 @pytest.fixture
+def house(who: factories.People) -> factories.House:
+    """A run in each state."""
+    return factories.house(who)
+
+
+@pytest.fixture
 def sit(asgi_server: str, browser: Browser) -> Iterator[Callable[..., desks.Desk]]:
     """Sit somebody down at a desk; at the end nothing may have gone wrong on any of them."""
     made: list[desks.Desk] = []

@@ -9,7 +9,8 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from runs import models
-from tests import factories, waiting
+from runs.demo import setup as demo
+from tests import factories
 from tests.browser.desk import Desk
 from tests.engine.conftest import go, step
 from tests.engine.world import World
@@ -150,13 +151,7 @@ def test_start_pause_resume_and_stop(who: factories.People, sit: Sit) -> None:
     desk = sit(who.operator)
     page = desk.go("/runs/")
     page.get_by_role("link", name="Start a run").first.click()
-    page.get_by_label("Open invoices").set_input_files(
-        {
-            "name": "north.csv",
-            "mimeType": "text/csv",
-            "buffer": (factories.demo.FOLDER / "north.csv").read_bytes(),
-        }
-    )
+    page.get_by_label("Open invoices").set_input_files(demo.FOLDER / "north.csv")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Accounts receivable: north.csv")
     run = models.Run.objects.get()
@@ -196,7 +191,7 @@ def test_the_session_is_over_in_the_middle(who: factories.People, sit: Sit) -> N
     page.locator("#f-reason").fill("Typed before the session ended.")
     desk.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     page.locator("#reject").get_by_role("button", name="Reject").click()
-    waiting.until(lambda: page.wait_for_timeout(20) or "/login/" in page.url, what="the sign-in page")
+    page.wait_for_url("**/login/**")
     assert f"next=/reviews/{review.pk}/" in page.url.replace("%2F", "/")
     assert not models.Decision.objects.exists()
 

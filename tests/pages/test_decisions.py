@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping
 from html import unescape
+from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +19,9 @@ from tests import factories
 from tests.engine.conftest import answer, go, only_review
 from tests.engine.world import World
 from tests.pages.conftest import As
+
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse as Answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,12 +44,9 @@ def opened(client: Client, review: models.Review, *, verdict: str = "approve") -
     return fields(page, form=f'value="{verdict}"') | {"verdict": verdict}
 
 
-def send(client: Client, review: models.Review, form: dict[str, str], *, htmx: bool = False) -> HttpResponse:
+def send(client: Client, review: models.Review, form: Mapping[str, object], *, htmx: bool = False) -> Answer:
     """Send the form."""
-    response: HttpResponse = client.post(
-        reverse("review", args=[review.pk]), form, headers=HTMX if htmx else {}
-    )
-    return response
+    return client.post(reverse("review", args=[review.pk]), form, headers=HTMX if htmx else {})
 
 
 def test_approve_without_javascript_leads_on_with_a_sentence(who: factories.People, as_: As) -> None:

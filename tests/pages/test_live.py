@@ -127,7 +127,7 @@ def test_after_a_gap_every_page_looks_again(
     waiting.until(lambda: subscribers() == 1)
     server = redis.Redis.from_url(settings.REDIS_CLIENT)
     server.publish(hints.CHANNEL, "not JSON")
-    server.execute_command("CLIENT", "KILL", "TYPE", "pubsub")  # as when Valkey is started again
+    server.client_kill_filter(_type="pubsub")  # as when Valkey is started again
     stream.text = stream.text.split("event: resync", 1)[1]
     stream.until("event: resync")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -16,6 +17,9 @@ from runs.models import blob
 from tests import factories
 from tests.pages.conftest import As
 from tests.pages.test_decisions import fields
+
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse as Answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,12 +32,9 @@ def opened(client: Client) -> dict[str, str]:
     return fields(client.get(reverse("runs")).content.decode(), form='name="title"')
 
 
-def send(client: Client, form: dict[str, object], *, htmx: bool = False) -> HttpResponse:
+def send(client: Client, form: Mapping[str, object], *, htmx: bool = False) -> Answer:
     """Send the form."""
-    response: HttpResponse = client.post(
-        reverse("runs"), form, headers={"HX-Request": "true"} if htmx else {}
-    )
-    return response
+    return client.post(reverse("runs"), form, headers={"HX-Request": "true"} if htmx else {})
 
 
 def csv(content: bytes = ROWS, name: str = "north.csv") -> SimpleUploadedFile:

@@ -1,0 +1,98 @@
+"""Every page in every state, light and dark, wide and narrow: no barrier, no error, no sideways scroll."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from runs import models
+from tests import factories
+from tests.browser.desk import Desk
+from tests.pages.test_pages import HIDDEN
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Sit = Callable[..., Desk]
+
+# Halfway through a fade nothing has its contrast.
+STILL: dict[str, Any] = {"reduced_motion": "reduce"}
+MODES: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **STILL},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark", **STILL},
+    "narrow": {
+        "viewport": {"width": 360, "height": 740},
+        "color_scheme": "light",
+        **STILL,
+        "has_touch": True,
+    },
+    "narrow-dark": {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark", **STILL},
+}
+
+
+def looks(desk: Desk, path: str) -> tuple[str, list[str], int]:
+    """Return what is wrong with the look of a page: barriers, and pixels of sideways scroll."""
+    page = desk.go(path)
+    for part in page.locator("details:not([name]):not(.menu)").all():
+        part.evaluate("part => { part.open = true; }")  # what is folded has to be as good
+    return (path, desk.violations(), desk.sideways())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_page(mode: str, who: factories.People, house: factories.House, sit: Sit) -> None:
+    factories.held(who.operator, name=HIDDEN, title="Hidden characters")
+    desk = sit(who.admin, **MODES[mode])
+    paths = ["/inbox/", "/inbox/?tab=decided", "/runs/", "/runs/?only=failed"]
+    paths += [f"/reviews/{pk}/" for pk in models.Review.objects.order_by("pk").values_list("pk", flat=True)]
+    paths += [f"/runs/{run.pk}/" for run in house.runs]
+    paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
+    found = [looks(desk, path) for path in paths]
+    assert found == [(path, [], 0) for path in paths]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pages_without_anything(mode: str, who: factories.People, sit: Sit) -> None:
+    reader, stranger = sit(who.viewer, **MODES[mode]), sit(None, **MODES[mode])
+    reader.expected = stranger.expected = re.compile("status of 404")
+    for desk, paths in (
+        (reader, ("/inbox/", "/runs/", "/runs/?only=done", "/runs/4242/")),
+        (stranger, ("/login/", "/nowhere/")),
+    ):
+        for path in paths:
+            assert looks(desk, path) == (path, [], 0)
+
+
+@pytest.mark.parametrize("mode", ["light", "narrow-dark"])
+def test_errors_and_answers_in_the_form(mode: str, who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator, tool="costly", name="fee")
+    desk = sit(who.reviewer, **MODES[mode])
+    page = desk.go(f"/reviews/{review.pk}/")
+    page.evaluate("document.querySelectorAll('form').forEach(form => { form.noValidate = true; })")
+    page.locator("[data-must-see]").scroll_into_view_if_needed()
+    page.get_by_label("Say what you checked").fill("It.")
+    page.get_by_role("button", name="finally").click()
+    page.locator("[data-error-summary]").wait_for()
+    assert (desk.violations(), desk.sideways()) == ([], 0)
+    models.Review.objects.filter(pk=review.pk).update(revision=2)
+    page.get_by_label("Type this again: Amount").fill("1.00")
+    page.get_by_role("button", name="finally").click()
+    page.locator("#main").get_by_text("This has changed since you opened it").first.wait_for()
+    assert (desk.violations(), desk.sideways()) == ([], 0)
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer", "operator", "auditor"])
+def test_without_scripts_nothing_is_dead(
+    role: str, who: factories.People, house: factories.House, sit: Sit
+) -> None:
+    desk = sit(who.named(role), java_script_enabled=False)
+    for path in (
+        "/inbox/",
+        "/runs/",
+        f"/runs/{house.asked.pk}/",
+        *(f"/reviews/{row.pk}/" for row in models.Review.objects.all()),
+    ):
+        page = desk.go(path)
+        assert page.locator("h1").count() == 1
+        assert page.locator(".needs-js:visible").count() == 0, path
