@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import io
 import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core import management
-from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db import models as fields
+from django.db import DatabaseError, IntegrityError
 
 from runs import exact, models
 from runs.engine import verifier
+from tests.core import tampering
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import Killed, expire_lease, tomorrow
 from tests.engine.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
-
-# What decides nothing, and so may be told in other words: titles, messages, and when a row was made or closed.
-FREE: dict[type[fields.Model], set[str]] = {
-    models.AuditEvent: set(),
-    models.Entry: {"id", "created_at"},
-    models.Action: {
-        "id", "created_at", "closed_at", "error", "duplicate_of", "blocked_by", "retry_of", "not_before",
-    },
-    models.Revision: {"id", "created_at", "author", "reason"},
-    models.Occurrence: {"id", "created_at", "settled_at", "first_sent_at", "verification"},
-    models.PlanStep: {"id"},
-    models.Decision: {"id", "created_at", "token", "channel", "ip"},
-}  # fmt: skip
-NOUNS = {
-    models.AuditEvent: r"audit (event|chain)",
-    models.Entry: r"run \d+",
-    models.Action: r"action \d+|occurrence \d+|run \d+: the action",
-    models.Revision: r"action \d+",
-    models.Occurrence: r"(occurrence|action) \d+",
-    models.PlanStep: r"run \d+, plan step",
-    models.Decision: r"decision \d+|review \d+",
-}
-TABLES = sorted(FREE, key=lambda model: model.__name__)
 
 
 @pytest.fixture
@@ -97,16 +72,6 @@ def _die() -> None:
     raise Killed
 
 
-@contextmanager
-def tampered() -> Iterator[None]:
-    """A transaction of somebody who owns the database: no trigger and no foreign key is in the way."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL session_replication_role = replica")
-        yield
-        transaction.set_rollback(True)
-
-
 def found() -> str:
     """What `audit_verify` says, or nothing when it finds nothing."""
     said = io.StringIO()
@@ -117,64 +82,20 @@ def found() -> str:
     return ""
 
 
-def other(field: Any, value: Any, rng: random.Random) -> Any:
-    """A value that the column can hold and that isn't this one."""
-    kind = type(field).__name__
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, datetime.datetime):
-        return value + datetime.timedelta(microseconds=rng.choice([1, 10**9]))
-    if kind == "DigestField":
-        return exact.digest_of(f"{value}{rng.random()}")
-    if kind == "ExactField":
-        return (
-            {"tampered": rng.random()}
-            if rng.random() < 0.5 or not isinstance(value, dict)
-            else value | {"x": 1}
-        )
-    if (
-        isinstance(value, int)
-        or (value is None and "Integer" in kind)
-        or kind in {"ForeignKey", "BigAutoField"}
-    ):
-        return 2 if field.name == "tier" and value != 2 else 3 if field.name == "tier" else (value or 0) + 1
-    if kind == "GenericIPAddressField":
-        return "10.0.0.7"
-    if kind == "DateTimeField":
-        return datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-    options = [choice for choice, _ in (field.choices or []) if choice != value]
-    return rng.choice(options) if options else "x" + str(value or "")[1:]
-
-
-def flip(model: type[fields.Model], field: Any, row: fields.Model, rng: random.Random) -> None:
-    """Change one column of one row."""
-    value = other(field, getattr(row, field.attname), rng)
-    assert model._base_manager.filter(pk=row.pk).update(**{field.attname: value}) == 1
-
-
-def columns(model: type[fields.Model]) -> list[Any]:
-    """Every column that the verifier answers for."""
-    return [field for field in model._meta.concrete_fields if field.name not in FREE[model]]
-
-
-def rows(model: type[fields.Model]) -> list[Any]:
-    return list(model._base_manager.order_by("pk"))
-
-
 def test_every_column_of_every_kind_of_row_is_watched(history: list[models.Run]) -> None:
     """Each column in turn, on a random row; the answer names the row."""
     rng = random.Random(7)
     missed = []
-    for model in TABLES:
-        for field in columns(model):
-            row = rng.choice(rows(model))
-            with tampered():
+    for model in tampering.TABLES:
+        for field in tampering.columns(model):
+            row = rng.choice(tampering.rows(model))
+            with tampering.unhindered():
                 try:
-                    flip(model, field, row, rng)
+                    tampering.flip(model, field, row, rng)
                 except IntegrityError:
                     continue  # the database itself refuses it, even to its owner
                 said = found()
-            if not re.match(NOUNS[model], said):
+            if not re.match(tampering.NOUNS[model], said):
                 missed.append(f"{model.__name__}.{field.name} of {row}: {said or 'nothing found'}")
     assert missed == []
     assert found() == ""
@@ -183,61 +104,20 @@ def test_every_column_of_every_kind_of_row_is_watched(history: list[models.Run])
 def test_rows_that_go_come_or_change_places_are_found(history: list[models.Run]) -> None:
     rng = random.Random(11)
     missed = []
-    for model in TABLES:
-        one, two, three = rng.sample(rows(model), 3)
+    for model in tampering.TABLES:
+        one, two, three = rng.sample(tampering.rows(model), 3)
         acts: dict[str, Callable[[], object]] = {
-            f"{one} deleted": functools.partial(deleted, model, one),
-            f"a copy of {two} inserted": functools.partial(inserted, model, two),
-            f"{two} and {three} swapped": functools.partial(swapped, model, two, three),
+            f"{one} deleted": functools.partial(tampering.deleted, model, one),
+            f"a copy of {two} inserted": functools.partial(tampering.inserted, model, two),
+            f"{two} and {three} swapped": functools.partial(tampering.swapped, model, two, three),
         }
         for what, act in acts.items():
-            with tampered():
+            with tampering.unhindered():
                 act()
                 said = found()
-            if not re.match(NOUNS[model], said):
+            if not re.match(tampering.NOUNS[model], said):
                 missed.append(f"{what}: {said or 'nothing found'}")
     assert missed == []
-
-
-def deleted(model: Any, row: Any) -> None:
-    """Take the row away, past everything that hangs on it."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE {model._meta.pk.column} = %s", [row.pk])
-
-
-def inserted(model: Any, row: Any) -> None:
-    """Put a copy of the row beside it, under the next free number."""
-    copy = model._base_manager.get(pk=row.pk)
-    numbers = {
-        models.AuditEvent: "seq", models.Entry: "position", models.Action: "call_index", models.Revision: "number",
-        models.Occurrence: "n", models.PlanStep: "order", models.Decision: "revision",
-    }  # fmt: skip
-    if model is not models.AuditEvent:
-        copy.pk = None
-    setattr(copy, numbers[model], getattr(row, numbers[model]) + 1000)
-    for name, value in {"key": exact.digest_of(row.pk), "token": f"forged-{row.pk}", "number": None}.items():
-        if hasattr(copy, name) and name != numbers[model]:
-            setattr(copy, name, value)
-    if model is models.Entry:
-        copy.boundary, copy.counters = None, None
-    if model is models.AuditEvent:
-        copy.previous = exact.digest_of(row.pk)
-    copy.save(force_insert=True)
-
-
-def swapped(model: Any, one: Any, two: Any) -> None:
-    """Let two rows exchange what they say, each keeping its place."""
-    places = {
-        models.AuditEvent: {"seq", "previous", "hash"},
-        models.Entry: {"run", "position", "number", "boundary", "counters"},
-        models.Action: {"run", "reply_position", "call_index"}, models.Revision: {"action", "number"},
-        models.Occurrence: {"root", "tool", "identity_digest", "n", "key"}, models.PlanStep: {"run", "key", "order"},
-        models.Decision: {"review", "revision", "person", "token"},
-    }  # fmt: skip
-    kept = places[model] | {model._meta.pk.name}
-    names = [field.attname for field in model._meta.concrete_fields if field.name not in kept]
-    for row, source in ((one, two), (two, one)):
-        model._base_manager.filter(pk=row.pk).update(**{name: getattr(source, name) for name in names})
 
 
 def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[models.Run]) -> None:
@@ -245,7 +125,7 @@ def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[
     from runs.transitions import log
 
     run = history[0]
-    with tampered():
+    with tampering.unhindered():
         head = exact.EMPTY
         for line in models.Entry.objects.filter(run=run).order_by("position"):
             if line.kind == "end":
@@ -260,7 +140,7 @@ def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[
 def test_forged_approvals_are_found(history: list[models.Run]) -> None:
     review = models.Review.objects.filter(run=history[-1], status="open").first()
     assert review is not None
-    with tampered():
+    with tampering.unhindered():
         models.Review.objects.filter(pk=review.pk).update(
             status="approved", votes=1, answer="approve", closed_at=tomorrow()
         )
@@ -276,8 +156,8 @@ def test_append_only_rows_can_not_be_changed_in_passing(history: list[models.Run
         models.Fact,
         models.Plan,
     ):
-        row = rows(model)[0]
-        for act in (row.save, functools.partial(deleted, model, row)):
+        row = tampering.rows(model)[0]
+        for act in (row.save, functools.partial(tampering.deleted, model, row)):
             with pytest.raises(DatabaseError, match="append-only"):
                 act()
 
