@@ -136,8 +136,9 @@ def _field(agent: models.Agent, name: str, spec: Mapping[str, Any], value: str) 
 
 
 def _properties(agent: models.Agent) -> Mapping[str, Any]:
+    """Return the inputs, files first: stored JSON keeps no order, and the file is what the run is about."""
     found: Mapping[str, Any] = (agent.current.input_schema if agent.current else {}).get("properties", {})
-    return found
+    return dict(sorted(found.items(), key=lambda item: (item[1].get("format") != "file", item[0])))
 
 
 def _required(agent: models.Agent) -> frozenset[str]:

@@ -51,7 +51,9 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.Inbo
 
 def news(params: Mapping[str, str]) -> page_models.InboxNews:
     """Return how many questions came and went since the list with `known` was drawn."""
-    newest, _, ids = params.get("known", "").partition(":")
+    newest, listed, ids = params.get("known", "").partition(":")
+    if not listed:  # a list without waiting questions, such as the decided ones
+        return page_models.InboxNews(fresh=0, gone=0, queue_count=queue.counts().total)
     seen = [
         int(part)
         for part in ids.split(",")[: SIZE + 1]
@@ -136,6 +138,8 @@ def effect_of(review: models.Review) -> str:
     if review.kind == lifecycle.ReviewKind.IN_DOUBT and review.action is not None:
         shown = review.action.preview or {}
         return f"Did this happen? {shown.get('summary') or tools.title(review.action.tool)}"
+    if review.kind == lifecycle.ReviewKind.FAILURE:
+        return str((review.content or {}).get("cause") or review.title)
     return review.title
 
 

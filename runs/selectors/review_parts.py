@@ -48,7 +48,7 @@ def preview(review: models.Review, action: models.Action | None) -> review_model
     head = [
         page_models.Fact(label=label, value=str(shown[name]))
         for name, label in (("target", "Where"), ("money", "Money"))
-        if shown.get(name) and str(shown[name]) not in values
+        if shown.get(name) and not any(value and value in str(shown[name]) for value in values)
     ]
     rows = [page_models.Fact(label=str(label), value=str(value)) for label, value in shown.get("facts", [])]
     tail = [page_models.Fact(label="Reaches", value=str(shown["audience"]))] if shown.get("audience") else []
@@ -66,7 +66,7 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
     """Return why this has its tier and why one is asked."""
     why = str((review.content or {}).get("why") or "")
     if action is None:
-        return why
+        return why or "The run can't go on by itself. Somebody says whether it is tried again or ends here."
     declared = (
         f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
     )

@@ -28,9 +28,20 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
     items = [
         _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter))
         for line in lines
+        if not _said_by_the_result(line)
     ]
     return run_models.TimelinePage(
         header=run_header.header(run, viewer, tab="run"), groups=tuple(groups(items)), page=paging
+    )
+
+
+def _said_by_the_result(line: run_log.Line) -> bool:
+    """Return whether the next line says the same in better words: a receipt that came with the answer."""
+    content = line.content
+    return (
+        line.kind == lifecycle.EntryKind.RECEIPT
+        and content.get("outcome") == "happened"
+        and content.get("source") == "run"
     )
 
 
@@ -70,7 +81,7 @@ def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:
         detail=said.text,
         checkpoint=line.number,
         boundary=words.BOUNDARIES.get(line.boundary, line.boundary),
-        tier=action.tier if action else None,
+        tier=action.tier if action and said.tone in {run_words.ASK, run_words.DOUBT} else None,
         review_id=said.review_id,
         action_status=str(line.content.get("status") or "") if action and closing else "",
         cost=now.dollars(micro, known=True) if micro else None,
