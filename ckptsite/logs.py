@@ -44,10 +44,16 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
         event.pop("color_message", None)  # uvicorn says everything twice, once for terminals
         return event
 
+    # Tracebacks without the values of variables: those are letters, amounts and passwords.
     renderers: list[structlog.typing.Processor] = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
+            structlog.processors.JSONRenderer(),
+        ]
         if form == "json"
-        else [structlog.dev.ConsoleRenderer(colors=False)]
+        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
     )
     return {
         "version": 1,

@@ -134,7 +134,9 @@ def _not_now(
     if resend:
         settle.doubt(work, action, why=f"it may not be sent again: {why}")
         return
-    if review is not None:
+    if (
+        review is not None and review.consumed_by_id is None
+    ):  # a used one stays what it was: approved, and used
         review.status = lifecycle.Review.SUPERSEDED
         review.closed_at = work.now
         review.save(update_fields=["status", "closed_at"])

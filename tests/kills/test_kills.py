@@ -1,0 +1,174 @@
+"""kill -9 of the worker, of Valkey and of PostgreSQL: no effect twice, no run lost, the chain whole.
+
+Real processes on real servers of this file's own. A run is held at an exact point, and then its process is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from django.core import management
+from django.db import connection, connections
+from pytest_django.plugin import DjangoDbBlocker
+
+from ckptsite import addresses
+from ckptsite.services import postgres
+from runs import hints, models
+from runs.engine import verifier
+from tests import waiting
+from tests.kills import site as sites
+from tests.kills.site import Site
+
+pytestmark = pytest.mark.seconds
+
+BEFORE_A_DECISION = ("claim.after", "reply.before", "reply.after", "prepare.before", "prepare.after")
+AFTER_IT = (
+    "fold_in.before", "intent.before", "intent.after", "mail.before", "mail.after", "happened.after", "fee.before",
+    "fee.after", "finish.before", "finish.after",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def servers(django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
+    """A PostgreSQL that keeps its commits, and a Valkey, with tables and people."""
+    with tempfile.TemporaryDirectory(prefix="ckptsite-kills-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)
+        made = Site(Path(name) / "data")
+        try:
+            made.start("postgres", "valkey")
+            postgres.make_database(made.folder.database_url)
+            with django_db_blocker.unblock(), here(made):
+                management.call_command("migrate", verbosity=0)
+                sites.people()
+            yield made
+        finally:
+            made.stop()
+
+
+@contextlib.contextmanager
+def here(site: Site) -> Iterator[None]:
+    """Point this process's database connection at the site's server.
+
+    Its own hints would go to another Valkey; the clock finds the work without them.
+    """
+    address = addresses.database(site.folder.database_url).django()
+    connection.close()
+    with (
+        mock.patch.dict(connections["default"].settings_dict, address),
+        mock.patch.object(hints, "_publish", return_value=False),
+    ):
+        try:
+            yield
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def site(servers: Site, django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
+    """The servers, with worker and clock; what a test leaves running ends with it."""
+    with django_db_blocker.unblock(), here(servers):
+        servers.start("worker", "clock")
+        yield servers
+        servers.open()
+        for name in ("worker", "clock"):
+            if name in servers.running:
+                servers.kill(name)
+        for name in ("valkey", "postgres"):
+            if name not in servers.running:
+                servers.start(name)
+
+
+def proven(site: Site, runs: list[models.Run]) -> None:
+    """Every approved effect happened exactly once in the world, and the records agree with it."""
+    done = models.Action.objects.filter(status="succeeded")
+    tools = Counter(done.values_list("tool", flat=True))
+    assert site.letters() == tools["email.send"]
+    fees = site.fees()
+    assert len(fees) == len(set(fees)) == tools["ledger.post_late_fee"]
+    lines = site.lines()
+    assert len(lines) == len(set(lines)) == tools["kills.wire"]
+    for run in runs:
+        wanted = {"email.send": 1, "ledger.post_late_fee": 1} if run.input.get("file") else {"kills.wire": 1}
+        assert Counter(done.filter(run=run).values_list("tool", flat=True)) == wanted
+    verifier.verify()
+
+
+def held(site: Site, points: dict[str, models.Run]) -> None:
+    """Answer what is asked until a worker waits at every point."""
+
+    def all_there() -> bool:
+        sites.answer_all(site)
+        return all(site.waits_at(run, point) for point, run in points.items())
+
+    waiting.until(all_there, within=40, what=f"workers at {list(points)}")
+
+
+@pytest.mark.parametrize("points", [BEFORE_A_DECISION, AFTER_IT], ids=["before a decision", "after it"])
+def test_a_killed_worker_doubles_and_loses_nothing(site: Site, points: tuple[str, ...]) -> None:
+    """The worker and its whole pool die at once, each child at another point."""
+    runs = {point: sites.start_invoices() for point in points}
+    for point, run in runs.items():
+        site.arm(run, point)
+    held(site, runs)
+    site.kill("worker")
+    site.open()
+    site.start("worker")
+    assert sites.finished(site, list(runs.values()), within=60) == {"succeeded": len(runs)}
+    proven(site, list(runs.values()))
+
+
+def test_an_effect_that_nobody_can_ask_about_is_asked_of_people(site: Site) -> None:
+    """One line was sent before the kill and one was not: both are asked, neither is guessed."""
+    runs = {point: sites.start_wire() for point in ("wire.before", "wire.after")}
+    for point, run in runs.items():
+        site.arm(run, point)
+    held(site, runs)
+    sent = runs["wire.after"].input["text"]
+    site.kill("worker")
+    assert sent in site.lines()
+    site.open()
+    site.start("worker")
+    asked = models.Review.objects.filter(run__in=runs.values(), kind="in_doubt", status="open")
+    waiting.until(lambda: asked.count() == 2, within=30, what="both are asked")
+    assert sites.finished(site, list(runs.values()), within=60) == {"succeeded": 2}
+    proven(site, list(runs.values()))
+
+
+def test_valkey_may_vanish_pause_and_come_back_empty(site: Site) -> None:
+    """Work goes on without it, and through it again when it is back."""
+    runs = [sites.start_invoices()]
+    waiting.until(lambda: models.Review.objects.filter(run=runs[0], status="open").exists(), within=20)
+    site.kill("valkey")
+    assert sites.finished(site, runs, within=40) == {"succeeded": 1}
+    site.start("valkey")
+    runs.append(sites.start_invoices())
+    assert sites.finished(site, runs, within=40) == {"succeeded": 2}
+    site.signal("valkey", signal.SIGSTOP)
+    runs.append(sites.start_invoices())
+    assert sites.finished(site, runs, within=40) == {"succeeded": 3}
+    site.signal("valkey", signal.SIGCONT)
+    runs.append(sites.start_invoices())
+    assert sites.finished(site, runs, within=40) == {"succeeded": 4}
+    proven(site, runs)
+
+
+def test_postgresql_may_stop_at_once_in_the_middle_of_anything(site: Site) -> None:
+    """An immediate stop, as in a crash, while workers stand before and after what they do."""
+    points = ("reply.before", "intent.before", "intent.after", "mail.after", "fee.after")
+    runs = {point: sites.start_invoices() for point in points}
+    for point, run in runs.items():
+        site.arm(run, point)
+    held(site, runs)
+    sites.reconnect()
+    site.kill("postgres", signal.SIGQUIT)
+    site.open()  # they go on, and find no database
+    site.start("postgres")
+    assert sites.finished(site, list(runs.values()), within=60) == {"succeeded": len(runs)}
+    proven(site, list(runs.values()))
