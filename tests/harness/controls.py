@@ -9,7 +9,7 @@ from unittest import mock
 
 from runs import planner, state
 from runs.transitions import decisions
-from runs.transitions.steps import _statement, settle
+from runs.transitions.steps import settle
 
 
 def _naive_retry() -> list[Any]:
@@ -39,23 +39,6 @@ def _early_answer() -> list[Any]:
     return [mock.patch.object(decisions, "_check_horizon", return_value=None)]
 
 
-def _no_fence() -> list[Any]:
-    """A worker that was taken over goes on writing."""
-    real = _statement.fenced
-
-    @contextmanager
-    def loose(claim: _statement.Claim, point: str, *, seen: int | None = None) -> Iterator[_statement.Work]:
-        from runs import models
-
-        current = models.Run.objects.values_list("fence", flat=True).get(pk=claim.run_id)
-        mine = _statement.Claim(run_id=claim.run_id, fence=current)
-        with real(mine, point, seen=seen) as work:
-            yield work
-
-    modules = ("claim", "end", "fold_in", "intent", "park", "prepare", "receipt", "reply")
-    return [mock.patch(f"runs.transitions.steps.{name}.fenced", loose) for name in modules if name != "claim"]
-
-
 def _one_proof_for_all() -> list[Any]:
     """A proof about the last send is taken for a proof about every send."""
     return [mock.patch.object(settle, "_disproved", return_value=True)]
@@ -65,7 +48,6 @@ CONTROLS: dict[str, Callable[[], list[Any]]] = {
     "naive-retry": _naive_retry,
     "absent-at-once": _absent_at_once,
     "early-answer": _early_answer,
-    "no-fence": _no_fence,
     "one-proof-for-all": _one_proof_for_all,
 }
 

@@ -130,7 +130,21 @@ def _turn(run: models.Run, outcome: Outcome, bots: Bots, deaths: list[Death]) ->
 
 
 def _live(run_id: int, outcome: Outcome, death: Death | None) -> None:
-    """Let one worker live: a forked process that advances the run, and dies as planned."""
+    """Let one worker live: a forked process that advances the run, and dies or stands still as planned."""
+    child = _spawn(run_id, outcome, death)
+    _, status = os.waitpid(child, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        outcome.stalls += 1
+        rival = _rival(run_id, outcome)
+        os.kill(child, signal.SIGCONT)  # the two of them now work side by side
+        for process in (child, rival):
+            if process is not None:
+                os.waitpid(process, 0)
+    elif os.WIFSIGNALED(status):
+        outcome.kills += 1
+
+
+def _spawn(run_id: int, outcome: Outcome, death: Death | None) -> int:
     connections.close_all()
     outcome.lives += 1
     child = os.fork()
@@ -142,30 +156,21 @@ def _live(run_id: int, outcome: Outcome, death: Death | None) -> None:
             code = 0
         finally:
             os._exit(code)
-    _, status = os.waitpid(child, os.WUNTRACED)
-    if os.WIFSTOPPED(status):
-        outcome.stalls += 1
-        _rival(run_id, outcome)
-        os.kill(child, signal.SIGCONT)
-        os.waitpid(child, 0)
-    elif os.WIFSIGNALED(status):
-        outcome.kills += 1
+    return child
 
 
-def _rival(run_id: int, outcome: Outcome) -> None:
-    """While a worker stands still beyond its lease, another one takes the run over."""
+def _rival(run_id: int, outcome: Outcome) -> int | None:
+    """Return another worker that takes the run over once the one that stands still is beyond its lease."""
     end = time.monotonic() + STALL_SECONDS
     while time.monotonic() < end:
         run = models.Run.objects.get(pk=run_id)
-        if run.status == lifecycle.Run.RUNNING and run.lease_until is not None:
-            pause = (run.lease_until - clock_time.now()).total_seconds() + 0.01
-            if pause <= 0:
-                connections.close_all()
-                _live(run_id, outcome, None)
-                return
-            time.sleep(min(pause, 0.1))
-        else:
-            return
+        if run.status != lifecycle.Run.RUNNING or run.lease_until is None:
+            return None
+        pause = (run.lease_until - clock_time.now()).total_seconds() + 0.01
+        if pause <= 0:
+            return _spawn(run_id, outcome, None)
+        time.sleep(min(pause, 0.1))
+    return None
 
 
 def _dying(death: Death | None) -> Callable[[str], None] | None:
