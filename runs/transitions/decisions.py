@@ -149,13 +149,10 @@ def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) 
         raise Stale("This question has expired; nothing was decided.")
     if review.revision != answer.revision or review.digest != answer.digest:
         raise Stale("This has changed since you opened it; look at it again before you decide.")
-    if review.evidence_number != answer.evidence_number:
-        raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
-    if (
-        review.kind == lifecycle.ReviewKind.IN_DOUBT
-        and review.action is not None
-        and review.action.evidence_number != answer.evidence_number
-    ):
+    # A question in doubt may stay open when evidence about one of several attempts arrives; its action counts it.
+    doubted = review.action if review.kind == lifecycle.ReviewKind.IN_DOUBT else None
+    known = doubted.evidence_number if doubted is not None else review.evidence_number
+    if known != answer.evidence_number:
         raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
 
 

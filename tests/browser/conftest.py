@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,15 @@ __all__ = ["fresh_world"]
 
 # Playwright's loop stays in the main thread, where Django would refuse each query of the tests and of their teardown.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: where Playwright's loop runs, no other test can run a loop of its own."""
+    items.sort(key=lambda item: item.path.is_relative_to(HERE))
 
 
 @pytest.fixture(scope="session")

@@ -231,6 +231,17 @@ class TestDoubt:
         assert go(run).status == "failed"
         assert not models.Occurrence.objects.exclude(state="void").exists()
 
+    def test_what_was_learnt_meanwhile_has_to_be_looked_at(self, who: factories.People, as_: As) -> None:
+        review = only_review(factories.in_doubt(who.operator, who.reviewer))
+        client = as_(who.reviewer)
+        form = opened(client, review, verdict="unknown") | {"reason": "Asked them."}
+        models.Action.objects.filter(pk=review.action_id).update(evidence_number=1)
+        response = send(client, review, form)
+        assert response.status_code == 409
+        assert "New evidence has arrived" in response.content.decode()
+        form = opened(client, review, verdict="unknown") | {"reason": "Asked them."}
+        assert send(client, review, form).status_code == 303
+
     def test_it_happened_needs_a_proof(self, who: factories.People, as_: As) -> None:
         review = only_review(factories.in_doubt(who.operator, who.reviewer))
         client = as_(who.reviewer)
