@@ -48,7 +48,7 @@ def make(seed: int) -> Plan:
     effects = tuple(
         Effect(
             protection=rng.choice(PROTECTIONS),
-            faults=tuple(rng.choices(world.FAULTS, weights=(6, 1, 1, 1, 1, 1), k=3)),
+            faults=tuple(rng.choices(world.FAULTS, weights=(6, 1, 1, 1, 1, 1, 1), k=3)),
         )
         for _ in range(3)
     )

@@ -39,6 +39,8 @@ class _Effect(contract.Tool):
             "protection": str(self.protection),
         }
         answer = world.ask(os.environ[SOCKET], request, timeout=left)
+        if "refused" in answer:
+            raise contract.DidNotHappen("the world refused it")
         if "error" in answer:
             raise RuntimeError(f"the world answered {answer['error']}")
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})

@@ -2,7 +2,7 @@
 
 It knows three kinds of effect (idempotent by key, able to be looked up by key, unprotected), and it can be told to
 treat the nth request for a name badly: drop it before or after applying, apply it late, apply it twice on the wire,
-or answer with an error after applying. It never forgets, and it doesn't know what the engine thinks.
+answer with an error after applying, or refuse provably. It never forgets, and it doesn't know what the engine thinks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 LATE_SECONDS = 0.2
 """A late request is applied so long after it was sent: within every tool's settle time."""
 
-FAULTS = ("none", "drop_before", "drop_after", "late", "error_after", "duplicate")
+FAULTS = ("none", "drop_before", "drop_after", "late", "error_after", "duplicate", "refused")
 
 
 class Server:
@@ -82,6 +82,8 @@ class Server:
                 self.late.add(task)
                 task.add_done_callback(self.late.discard)
                 return None
+            case "refused":  # proven: this request had no effect
+                return {"refused": True}
             case "error_after":
                 self._apply(request)
                 return {"error": 500}
