@@ -49,6 +49,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat, stopping: Callable[[],
     end = time.monotonic() + settings.CKPTSITE["SLICE"]
     looked: frozenset[state.CallId] = frozenset()
     changed = 0
+    unread = claim.unread
     while not beat.lost:
         if stopping():
             steps.later(claim, reason="shutdown")
@@ -57,6 +58,9 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat, stopping: Callable[[],
             steps.later(claim, reason="slice")
             return
         try:
+            if unread:  # what woke the run is read first; looking at the run before that would be in vain
+                steps.fold_in(claim)
+                unread = False
             front = frontier.load(claim, looked=looked)
             move = planner.next_move(front.situation)
             if isinstance(move, planner.LookUp):

@@ -33,7 +33,6 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
     blocked = _blocked(review, viewer, votes, sound=sound)
     previous_id, next_id = _neighbours(review)
     outcome, outcome_reason = review_parts.outcome(review, votes, action)
-    content = review.content or {}
     decisive = tools.decisive(action.tool) if action else ()
     return review_models.ReviewPage(
         review_id=review.pk,
@@ -75,8 +74,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
             review, viewer, started_by=run.created_by_id, others=others
         ),
         alone=deciding.alone(review, viewer, started_by=run.created_by_id, others=others),
-        reason_required=review.reason_required or review.tier >= 3,
-        retype=_retype(content.get("retype")),
+        reason_required=reason_required(review),
+        retype=retype(review),
         doubt=review_parts.doubt(review, action) if _in_doubt(review) else None,
         failure=review_parts.failure(review) if review.kind == lifecycle.ReviewKind.FAILURE else None,
         undo_seconds=review.undo_seconds,
@@ -108,6 +107,22 @@ def done(review_id: int, viewer: deciding.Viewer) -> review_models.Done | None:
         sentence=review_parts.done_sentence(decision, review),
         undo_left=_undo_left(review, viewer),
     )
+
+
+def retype(review: models.Review) -> review_models.Retype | None:
+    """Return what must be typed again before it is approved, or None."""
+    found = (review.content or {}).get("retype")
+    return review_models.Retype(label=tools.label(found["field"]), value=found["value"]) if found else None
+
+
+def reason_required(review: models.Review) -> bool:
+    """Return whether an approval needs a reason too."""
+    return review.reason_required or review.tier >= 3
+
+
+def sound(review: models.Review) -> bool:
+    """Return whether the arguments that it asks about still have their digest."""
+    return _arguments(review.action)[1]
 
 
 def _in_doubt(review: models.Review) -> bool:
@@ -156,12 +171,6 @@ def _said(action: models.Action | None) -> str:
     )
     reply = content.first() or {}
     return str(reply.get("text") or "")
-
-
-def _retype(found: dict[str, str] | None) -> review_models.Retype | None:
-    if not found:
-        return None
-    return review_models.Retype(label=tools.label(found["field"]), value=found["value"])
 
 
 def _undo_left(review: Any, viewer: deciding.Viewer) -> float:

@@ -126,6 +126,12 @@ def _check_right(review: models.Review, run: models.Run, answer: Answer, user: m
     if not rights.may_decide(roles, review.groups):
         raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
     if (
+        review.votes
+        and review.status == lifecycle.Review.OPEN
+        and review.decisions.filter(revision=review.revision, person=user).exists()
+    ):
+        raise NotYours("You have decided. It needs somebody else's decision too.")
+    if (
         review.separation
         and answer.verdict == APPROVE
         and run.created_by_id == user.pk

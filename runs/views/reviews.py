@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import reselect, reswap, retarget
 
-from runs import access, rights
+from runs import access, models, rights
 from runs.forms import decisions as forms
 from runs.forms import marks
 from runs.selectors import queue, review_models
@@ -24,7 +24,7 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
     """Show the question, its live part, or take an answer. A GET never decides."""
     row = access.review_for(request.user, review_id)
     if request.method == "POST":
-        return _decide(request, row.pk)
+        return _decide(request, row)
     page = selector.page(row.pk, doors.viewer(request))
     if request.GET.get("part") == "live":
         return render(request, "review.html#live", _live(request, page))
@@ -42,23 +42,27 @@ def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
     return doors.lead(request, reverse("review", args=[row.pk]))
 
 
-def _decide(request: doors.Request, review_id: int) -> HttpResponse:
+def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
+    """Take the answer at once when the form is whole; the page is read again only to say what is wrong."""
     viewer = doors.viewer(request)
-    page = selector.page(review_id, viewer)
-    given = forms.read(request.POST.dict(), _asked(page))
-    if page.status == "open" and _not_theirs(page, given):
-        raise refusals.NotYours(page.blocked or page.approval_blocked)
-    if given.errors and page.status == "open" and _fresh(page, given):
-        return _again(request, page, given, 422, errors=given.errors)
+    given = forms.read(request.POST.dict(), _asked(row))
+    if given.errors or not selector.sound(row):
+        page = selector.page(row.pk, viewer)
+        if page.status == "open" and _not_theirs(page, given):
+            raise refusals.NotYours(page.blocked or page.approval_blocked)
+        if given.errors and page.status == "open" and _fresh(page, given):
+            return _again(request, page, given, 422, errors=given.errors)
     try:
-        decision = decisions.decide(review_id, _answer(given), by=doors.actor(request))
+        decision = decisions.decide(row.pk, _answer(given), by=doors.actor(request))
+    except refusals.NotYours as refusal:
+        page = selector.page(row.pk, viewer)
+        raise refusals.NotYours(page.blocked or page.approval_blocked or refusal.message) from refusal
     except refusals.Invalid as refusal:
-        return _again(request, page, given, 422, errors={"": refusal.message})
+        return _again(request, selector.page(row.pk, viewer), given, 422, errors={"": refusal.message})
     except refusals.Stale as refusal:
-        page = selector.page(review_id, viewer)
-        return _again(request, page, given, 409, conflict=refusal.message)
+        return _again(request, selector.page(row.pk, viewer), given, 409, conflict=refusal.message)
     if given.verdict == decisions.REJECT and given.then == "stop":
-        _stop(request, page.run_id, given.reason)
+        _stop(request, row.run_id, given.reason)
     after = access.review_for(request.user, decision.review_id)
     return doors.lead(request, flash.following(queue.next_for(viewer, after=after), done=after.pk))
 
@@ -81,13 +85,14 @@ def _stop(request: doors.Request, run_id: int, reason: str) -> None:
         return
 
 
-def _asked(page: review_models.ReviewPage) -> forms.Asked:
+def _asked(row: models.Review) -> forms.Asked:
+    retype = selector.retype(row)
     return forms.Asked(
-        review_id=page.review_id,
-        kind=page.kind,
-        reason_required=page.reason_required,
-        retype=page.retype.value if page.retype else None,
-        retype_label=page.retype.label if page.retype else "",
+        review_id=row.pk,
+        kind=row.kind,
+        reason_required=selector.reason_required(row),
+        retype=retype.value if retype else None,
+        retype_label=retype.label if retype else "",
     )
 
 

@@ -29,6 +29,7 @@ class Claim:
     fence: int
     took_over: bool = False
     attempts: int = 1
+    unread: bool = False
 
 
 @dataclass

@@ -46,7 +46,13 @@ def claim(run_id: int) -> Claim | None:
         run.save(
             update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "wake_at", "reason"],
         )
-        return Claim(run_id=run.pk, fence=run.fence, took_over=took_over, attempts=run.attempts)
+        return Claim(
+            run_id=run.pk,
+            fence=run.fence,
+            took_over=took_over,
+            attempts=run.attempts,
+            unread=run.inbox > run.folded,
+        )
 
 
 def _takeable(run: models.Run, now: object) -> bool:
