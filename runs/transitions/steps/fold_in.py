@@ -47,7 +47,7 @@ def _who(fact: models.Fact) -> str:
 
 
 def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Action | None]:
-    review = models.Review.objects.get(pk=fact.content["review"], run=work.run)
+    review = models.Review.objects.select_related("action").get(pk=fact.content["review"], run=work.run)
     if review.action is None:
         return review, None
     return review, work.action((review.action.reply_position, review.action.call_index))
