@@ -127,7 +127,7 @@ def approving(
         used = "SELECT consumed_by_id FROM runs_review WHERE id = %s AND consumed_by_id IS NOT NULL"
         while database.execute(used, row).fetchone() is None:
             assert time.time() - began < 30, f"review {row[0]}: no intent came of the approval"
-            time.sleep(0.001)
+            time.sleep(0.004)
         times["visible"].append(time.time() - began)
         person.answered()
         for name, moment in stages(database, int(row[0])).items():
