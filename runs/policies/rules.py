@@ -32,6 +32,7 @@ DEFAULT_RULES: dict[str, Any] = {
             "match": {"tier": [2]},
             "verdict": REVIEW,
             "groups": ["reviewer"],
+            "reason_required": True,
         },
         {
             "name": "What can't be undone needs a second person",
@@ -39,6 +40,7 @@ DEFAULT_RULES: dict[str, Any] = {
             "verdict": REVIEW,
             "groups": ["reviewer"],
             "separation": True,
+            "reason_required": True,
         },
     ],
 }

@@ -123,6 +123,7 @@ def test_somebody_was_faster_and_what_was_typed_stays(who: factories.People, sit
     page.locator("#f-reason").fill("An hour of thinking.")
     quick = fast.go(f"/reviews/{review.pk}/")
     quick.locator("[data-must-see]").scroll_into_view_if_needed()
+    quick.locator("#f-approve-reason").fill("Read it.")
     quick.locator("#approve").get_by_role("button", name="Approve").click()
     expect(quick.locator("#main").get_by_text("Approved:")).to_be_visible()
     expect(page.locator("#live")).to_contain_text("other approved this.")  # the open page hears of it
@@ -138,6 +139,7 @@ def test_take_an_approval_back(who: factories.People, sit: Sit, monkeypatch: pyt
     desk = sit(who.reviewer)
     page = desk.go(f"/reviews/{review.pk}/")
     page.locator("[data-must-see]").scroll_into_view_if_needed()
+    page.locator("#f-approve-reason").fill("Read it.")
     page.locator("#approve").get_by_role("button", name="Approve").click()
     expect(page.locator("#main").get_by_text("It starts in")).to_be_visible()
     page.get_by_role("button", name="Take it back").click()

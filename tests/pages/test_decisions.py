@@ -39,9 +39,9 @@ def fields(page: str, *, form: str) -> dict[str, str]:
 
 
 def opened(client: Client, review: models.Review, *, verdict: str = "approve") -> dict[str, str]:
-    """Return the form of a verdict as the page draws it now."""
+    """Return the form of a verdict as the page draws it now, with a reason typed in."""
     page = client.get(reverse("review", args=[review.pk])).content.decode()
-    return fields(page, form=f'value="{verdict}"') | {"verdict": verdict}
+    return fields(page, form=f'value="{verdict}"') | {"verdict": verdict, "reason": "Looked at it."}
 
 
 def send(client: Client, review: models.Review, form: Mapping[str, object], *, htmx: bool = False) -> Answer:
@@ -235,7 +235,7 @@ class TestDoubt:
         review = only_review(factories.in_doubt(who.operator, who.reviewer))
         client = as_(who.reviewer)
         form = opened(client, review, verdict="unknown") | {"reason": "Asked them."}
-        models.Action.objects.filter(pk=review.action_id).update(evidence_number=1)
+        models.Action.objects.filter(reviews=review).update(evidence_number=1)
         response = send(client, review, form)
         assert response.status_code == 409
         assert "New evidence has arrived" in response.content.decode()
@@ -262,7 +262,7 @@ def test_a_failed_run_is_tried_again_by_an_operator_only(who: factories.People, 
     )
     client = as_(who.operator)
     form = opened(client, review, verdict="retry")
-    assert send(client, review, form).status_code == 422  # no reason
+    assert send(client, review, form | {"reason": ""}).status_code == 422
     assert send(client, review, form | {"reason": "The file is there now."}).status_code == 303
     assert go(run).status == "succeeded"
 
