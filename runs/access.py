@@ -91,12 +91,6 @@ def review_for(user: Person, review_id: int) -> models.Review:
     return _one(models.Review.objects.filter(pk=review_id).first(), "question", review_id)
 
 
-def action_for(user: Person, action_id: int) -> models.Action:
-    """Return the action. Refuses 404 for who may not see it and where there is none."""
-    see(user)
-    return _one(models.Action.objects.filter(pk=action_id).first(), "action", action_id)
-
-
 def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
     """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
     see(user)

@@ -32,10 +32,10 @@ class PageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         response = self.get_response(request)
         if isinstance(response, HttpResponseBase):
-            return _kept_out_of_caches(response)
+            return _finished(request, response)
 
         async def later() -> HttpResponseBase:
-            return _kept_out_of_caches(await response)
+            return _finished(request, await response)
 
         return later()
 
@@ -47,6 +47,15 @@ class PageMiddleware:
             log.warning("database_away", path=request.path, error=f"{type(exception).__name__}: {exception}")
             return errors.unavailable(request)
         return None
+
+
+def _finished(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """Return the answer as it leaves: a page also where Django's own is empty, and in no cache."""
+    if response.status_code == 405 and isinstance(response, HttpResponse) and not response.content:
+        page = errors.draw(request, 405)
+        page["Allow"] = response.get("Allow", "")
+        response = page
+    return _kept_out_of_caches(response)
 
 
 def _kept_out_of_caches(response: HttpResponseBase) -> HttpResponseBase:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation
 from django_htmx.middleware import HtmxDetails
 
@@ -44,12 +44,21 @@ def allowed(act: rights.Act) -> Callable[[Callable[..., HttpResponse]], Callable
 
 def to_login(request: Request) -> HttpResponse:
     """Return the way to the sign-in page: for a fragment the whole page goes there, and comes back afterwards."""
-    if not request.htmx:
-        return redirect_to_login(request.get_full_path() if request.method == "GET" else request.path)
-    back = request.htmx.current_url_abs_path or ""
-    safe = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}) and back.startswith("/")
-    query = urlencode({"next": back}) if safe else ""
-    return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}{'?' if query else ''}{query}")
+    if request.htmx:
+        back = _own(request, request.htmx.current_url or "")
+        return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': back})}")
+    if request.method in {"GET", "HEAD"}:
+        return redirect_to_login(request.get_full_path())
+    # A form goes back to the page that it stood on: its own address may take nothing but forms.
+    return redirect_to_login(_own(request, request.headers.get("Referer", "")))
+
+
+def _own(request: HttpRequest, address: str) -> str:
+    """Return the path of an address of this site, or the inbox for any other."""
+    parts = urlsplit(address)
+    if parts.netloc != request.get_host() or not parts.path.startswith("/"):
+        return resolve_url(settings.LOGIN_REDIRECT_URL)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
 def viewer(request: Request) -> deciding.Viewer:

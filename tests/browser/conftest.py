@@ -1,8 +1,8 @@
 """Chromium for the browser tests; pages come from the `asgi_server` fixture."""
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,15 +20,6 @@ __all__ = ["fresh_world"]
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
 
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: where Playwright's loop runs, no other test can run a loop of its own."""
-    items.sort(key=lambda item: item.path.is_relative_to(HERE))
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any], playwright: Playwright
@@ -39,6 +30,22 @@ def browser_type_launch_args(
     except chromium.MissingError as error:
         pytest.fail(str(error), pytrace=False)
     return {**browser_type_launch_args, "executable_path": program, "args": chromium.ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def loop_of_playwright(browser: Browser) -> Iterator[asyncio.AbstractEventLoop]:
+    """The loop that Playwright leaves running in this thread, there again when the browser is closed."""
+    loop = asyncio.get_running_loop()
+    yield loop
+    asyncio.events._set_running_loop(loop)
+
+
+@pytest.fixture(autouse=True)
+def only_here(loop_of_playwright: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Playwright's loop runs in browser tests only: beside it no other test could run a loop of its own."""
+    asyncio.events._set_running_loop(loop_of_playwright)
+    yield
+    asyncio.events._set_running_loop(None)
 
 
 @pytest.fixture

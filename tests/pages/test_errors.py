@@ -120,3 +120,7 @@ def test_wrong_methods_and_odd_addresses(who: factories.People, as_: As) -> None
     assert client.get("/inbox/?only=%00&tab=%ff").status_code == 200
     assert client.get("/inbox/?done=99999999999999999999").status_code == 200
     assert Client().get("/nothing/").status_code == 404
+    only_forms = client.get(reverse("run-stop", args=[1]))
+    assert only_forms.status_code == 405
+    assert only_forms["Allow"] == "POST"
+    assert "There is no page at this address" in only_forms.content.decode()

@@ -99,6 +99,19 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == 303
 
 
+def test_a_form_of_a_lost_session_comes_back_to_its_page(who: factories.People) -> None:
+    place, page = reverse("run-stop", args=[7]), reverse("run", args=[7])
+    client = Client()
+    for referer, back in (
+        (f"http://testserver{page}", page),
+        ("https://elsewhere.example/", reverse("inbox")),
+    ):
+        response = client.post(place, {"reason": "x"}, headers={"Referer": referer})
+        assert response["Location"] == f"{reverse('login')}?next={back}"
+        part = client.post(place, headers={"HX-Request": "true", "HX-Current-URL": referer})
+        assert part["HX-Redirect"] == f"{reverse('login')}?next={back.replace('/', '%2F')}"
+
+
 def test_what_is_not_there_is_404_for_everybody(who: factories.People, as_: As) -> None:
     for role in (*SEEING, "nobody"):
         client = as_(who.named(role))
