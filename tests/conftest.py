@@ -59,9 +59,3 @@ def asgi_server(transactional_db: None) -> Iterator[str]:
         server.should_exit = True
         thread.join(10)
         assert not thread.is_alive()
-    # A request that was cut off in the middle leaves its session behind, and the database could not be dropped.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 from playwright.sync_api import Browser, Playwright
 
 from runs import models
@@ -45,6 +46,7 @@ def only_here(loop_of_playwright: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Playwright's loop runs in browser tests only: beside it no other test could run a loop of its own."""
     asyncio.events._set_running_loop(loop_of_playwright)
     yield
+    connections.close_all()  # beside a loop Django keeps connections of their own
     asyncio.events._set_running_loop(None)
 
 
