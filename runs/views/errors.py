@@ -6,6 +6,7 @@ import sys
 
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.template import loader
 
 from runs import access
@@ -41,6 +42,8 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: not there, or not to be seen by this person."""
+    if isinstance(exception, access.NoGroup) and not getattr(request, "htmx", False):
+        return render(request, "no_group.html", {"sentence": str(exception)}, status=404)
     known = isinstance(exception, access.NoGroup) or (
         isinstance(exception, Http404) and str(exception).startswith("There is no ")
     )

@@ -91,7 +91,10 @@ def test_empty_states(who: factories.People, as_: As) -> None:
     assert "No run fits this filter" in text(viewer, f"{reverse('runs')}?only=failed")
     lost = nobody.get(reverse("inbox"))
     assert lost.status_code == 404
-    assert "Your account is in no group yet" in lost.content.decode()
+    page = lost.content.decode()
+    assert "Your account is in no group yet" in page
+    assert f'action="{reverse("logout")}"' in page  # one can get out again
+    assert reverse("events") not in page
 
 
 def test_badge_tab_and_list_agree(who: factories.People, house: factories.House, as_: As) -> None:
