@@ -21,7 +21,9 @@ AUDIT_HMAC = (env.text("CKPTSITE_AUDIT_HMAC") or folder.secret(_data, "audit_hma
 
 # Address: one setting says where people reach the pages.
 DEBUG = env.flag("DEBUG", default=False)
-_site = addresses.site(env.text("PUBLIC_URL", f"http://127.0.0.1:{env.integer('CKPTSITE_PORT', 8000)}"))
+_site = addresses.site(
+    env.text("PUBLIC_URL", f"http://127.0.0.1:{env.integer('CKPTSITE_PORT', _data.noted_port(8000))}")
+)
 PUBLIC_URL = _site.url
 _loopback = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = sorted({_site.host, *_loopback, *env.words("ALLOWED_HOSTS")})
@@ -73,6 +75,7 @@ INSTALLED_APPS = [
     "ckptsite.apps.SiteConfig",
     "runs",
     "runs.demo",
+    *env.words("CKPTSITE_APPS"),  # your own apps, with their tools.py and agents.py
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

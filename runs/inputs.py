@@ -35,6 +35,16 @@ def agent(name: str) -> models.Agent:
     return found
 
 
+def file_field(chosen: models.Agent) -> str:
+    """Return the name of the agent's file input; refuse (BadInput) an agent that takes no file."""
+    assert chosen.current is not None
+    properties: Mapping[str, Any] = chosen.current.input_schema.get("properties", {})
+    for name, spec in properties.items():
+        if spec.get("format") == "file":
+            return name
+    raise BadInput(f"The agent {chosen.name!r} takes no file.", field="input")
+
+
 def collect(
     chosen: models.Agent, values: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]
 ) -> dict[str, Any]:

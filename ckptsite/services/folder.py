@@ -63,6 +63,17 @@ class Folder:
         return inside
 
     @property
+    def port(self) -> Path:
+        """Where `up` notes the port of its pages, so that other commands print the right addresses."""
+        return self.root / "port"
+
+    def noted_port(self, default: int) -> int:
+        """The port that `up` noted last, or `default`."""
+        with contextlib.suppress(OSError, ValueError):
+            return int(self.port.read_text(encoding="ascii"))
+        return default
+
+    @property
     def valkey_socket(self) -> Path:
         return self.run / "valkey.sock"
 

@@ -75,6 +75,7 @@ async def _run(options: argparse.Namespace) -> int:
             f"The data folder {str(folder.root)!r} can't be written: {error.strerror}."
         ) from error
     with holder, _listen(options.port) as listener:
+        folder.port.write_text(str(listener.getsockname()[1]), encoding="ascii")
         up = Up(options=options, folder=folder, listener=listener)
         return await up.run()
 

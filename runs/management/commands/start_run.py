@@ -19,7 +19,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the command's options."""
         parser.add_argument("agent", help="name of the agent, for example receivables")
-        parser.add_argument("--input", required=True, metavar="FILE", help="the file that the agent works on")
+        parser.add_argument(
+            "--input", metavar="FILE", help="the file that the agent works on, if it takes one"
+        )
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="another input value"
         )
@@ -37,20 +39,25 @@ class Command(BaseCommand):
         self.stdout.write(inputs.address(run))
 
     def _start(self, options: dict[str, object]) -> models.Run:
-        path = Path(str(options["input"]))
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise inputs.BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
+        agent = inputs.agent(str(options["agent"]))
         pairs = options["set"] if isinstance(options["set"], list) else []
         values = dict(inputs.pair(text) for text in pairs)
-        agent = inputs.agent(str(options["agent"]))
-        given = inputs.collect(agent, values, {"file": (path.name, content)})
+        path = Path(str(options["input"])) if options["input"] else None
+        files = {inputs.file_field(agent): _content(path)} if path else {}
+        given = inputs.collect(agent, values, files)
         user = inputs.starter(str(options["user"]))
         return starts.start_run(
             agent.name,
             input=given,
-            title=str(options["title"]) or f"{agent.title}: {path.name}",
+            title=str(options["title"]) or (f"{agent.title}: {path.name}" if path else agent.title),
             by=Actor(user=user, channel="shell"),
             token=inputs.new_token(),
         )
+
+
+def _content(path: Path) -> tuple[str, bytes]:
+    """Return the name and bytes of a file; refuse (BadInput) one that can't be read."""
+    try:
+        return path.name, path.read_bytes()
+    except OSError as error:
+        raise inputs.BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error

@@ -1,0 +1,72 @@
+"""The shell: a run is started in one line, or one sentence says why not."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from runs import demo, models
+from tests.engine.conftest import go
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NORTH = Path(demo.__file__).parent / "csv" / "north.csv"
+
+
+def shell(*words: str) -> str:
+    """Return what a management command prints."""
+    out = io.StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_start_run_prints_the_address_of_a_run_that_goes(operator: models.User) -> None:
+    printed = shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
+    run = models.Run.objects.get()
+    assert printed == f"{settings.PUBLIC_URL}/runs/{run.pk}/\n"
+    assert (run.title, run.created_by) == ("Accounts receivable: north.csv", operator)
+    assert go(run).status == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["receivable", "--input", str(NORTH)],
+            "There is no agent named 'receivable'. Known agents: receivables.",
+        ),
+        (["receivables"], "Open invoices: choose a file."),
+        (
+            ["receivables", "--input", "nothing.csv"],
+            "The file 'nothing.csv' can't be read: No such file or directory.",
+        ),
+        (["receivables", "--input", "/"], "The file '/' can't be read: Is a directory."),
+        (["receivables", "--input", "/dev/null"], "Open invoices: the file 'null' is empty."),
+        (["receivables", "--input", str(NORTH), "--set", "as_of=soon"], "As of: 'soon' is no date"),
+        (["receivables", "--input", str(NORTH), "--set", "x=1"], "takes no input named 'x'"),
+        (["receivables", "--input", str(NORTH), "--set", "x"], "'x' is not NAME=VALUE."),
+        (["receivables", "--input", str(NORTH), "--user", "nobody"], "There is nobody named 'nobody' here."),
+    ],
+)
+@pytest.mark.usefixtures("operator")
+def test_bad_words_get_one_sentence_and_start_nothing(words: list[str], sentence: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        shell("start_run", *words)
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not models.Run.objects.exists()
+
+
+def test_without_anybody_it_says_what_to_do(transactional_db: None) -> None:
+    with pytest.raises(CommandError, match="Nobody here may start runs yet"):
+        shell("start_run", "receivables", "--input", str(NORTH))
+
+
+def test_drain_and_audit_verify(operator: models.User) -> None:
+    shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
+    assert shell("drain") == "1 slice run; nothing else is due.\n"
+    assert shell("drain", "--until-idle") == "0 slices run; nothing else is due.\n"
+    assert shell("audit_verify").startswith("Verified: 1 audit events")
