@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import subprocess
+import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -58,7 +62,7 @@ def client(who: factories.People) -> Client:
 
 
 @pytest.fixture
-def opened(asgi_server: str, client: Client) -> Iterator[list[Stream]]:
+def opened(client: Client) -> Iterator[list[Stream]]:
     """Open streams; all are closed afterwards."""
     streams: list[Stream] = []
     yield streams
@@ -176,3 +180,38 @@ def test_who_may_not_see_hears_nothing(who: factories.People) -> None:
         return found
 
     assert asyncio.run(statuses()) == (401, 404, 405)
+
+
+@pytest.fixture
+def served(child_environment: dict[str, str]) -> Iterator[str]:
+    """The address of the site in a process of its own, as `up` runs it, with a pool of four connections."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", "ckptsite.asgi:application", "--port", str(port)]
+    command += ["--lifespan", "off", "--timeout-graceful-shutdown", "1", "--log-level", "warning"]
+    environment = {**child_environment, "CKPTSITE_ROLE": "web", "CKPTSITE_POOL": "4"}
+    process = subprocess.Popen(command, env=environment)
+    address = f"http://127.0.0.1:{port}"
+    waiting.until(lambda: status(f"{address}{reverse('healthz')}") == 200, within=60, what="the site answers")
+    yield address
+    process.terminate()
+    process.wait(20)
+
+
+def status(address: str, cookie: str = "") -> int:
+    """Return the status of a page, 0 while nothing answers."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"Cookie": cookie})) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def test_thirty_streams_leave_a_pool_of_four_free(served: str, client: Client, opened: list[Stream]) -> None:
+    opened.extend(Stream(served, client, "t=inbox") for _ in range(30))
+    for stream in opened:
+        stream.until("event: resync")
+    cookie = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+    assert [status(f"{served}{reverse('inbox')}", cookie) for _ in range(6)] == [200] * 6
