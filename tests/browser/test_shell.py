@@ -72,6 +72,7 @@ def test_an_approval_waits_until_the_arguments_were_on_the_screen(who: factories
     button = page.locator("#approve [type=submit]")
     expect(button).to_have_attribute("aria-disabled", "true")
     page.keyboard.press("a")
+    page.keyboard.type("Read it.")
     page.keyboard.press("Control+Enter")
     expect(page.locator("[data-must-see]")).to_be_focused()  # it leads there instead of sending
     expect(button).not_to_have_attribute("aria-disabled", "true")

@@ -143,6 +143,14 @@ def test_a_rejection_needs_a_reason_next_to_the_field(who: factories.People, as_
         assert ("<html" in page) is not htmx
 
 
+def test_an_approval_of_what_goes_out_needs_a_reason_too(who: factories.People, as_: As) -> None:
+    review = factories.held(who.operator)
+    client = as_(who.reviewer)
+    response = send(client, review, opened(client, review) | {"reason": ""})
+    assert response.status_code == 422
+    assert 'id="f-approve-reason-error"' in response.content.decode()
+
+
 def test_reject_and_stop_ends_the_run(who: factories.People, as_: As) -> None:
     review = factories.held(who.operator)
     client = as_(who.reviewer)

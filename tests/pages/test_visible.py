@@ -110,10 +110,10 @@ def test_names_are_given() -> None:
 @pytest.mark.parametrize("piece", ["plain words, ", "Grüße \u4e2d\u6587 ", "x", "é", "\u200b a "])
 def test_a_megabyte_is_shown_whole_and_soon(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    began = time.monotonic()
+    began = time.process_time()
     pieces = visible.segments(text)
     assert "".join(segment.source for segment in pieces) == text
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def shown(text: str) -> list[str]:
