@@ -47,6 +47,7 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     assert by.user is not None
     answer = replace(
         answer,
+        token=texts.token(answer.token),
         reason=texts.typed(answer.reason, "reason"),
         receipt=texts.typed(answer.receipt, "evidence"),
         retype=texts.typed(answer.retype, "retyped value"),

@@ -34,6 +34,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
     user = by.user
     if user is None or not rights.may(user.roles(), rights.Act.START):
         raise NotYours("You may not start runs; an operator can.")
+    token = texts.token(token)
     known = models.Run.objects.filter(start_token=token).first()
     if known is not None:
         return known

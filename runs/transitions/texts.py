@@ -7,6 +7,7 @@ import re
 from runs.transitions.refusals import Invalid
 
 MAX_TYPED = 10_000
+MAX_TOKEN = 64
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -17,6 +18,13 @@ def typed(text: str, what: str) -> str:
     if len(text) > MAX_TYPED:
         raise Invalid(f"The {what} has {len(text):,} characters; the limit is {MAX_TYPED:,}.")
     return text.strip()
+
+
+def token(text: str) -> str:
+    """Return a form's single-use token; refuse (Invalid) an empty one, one too long and one that can't be stored."""
+    if not 1 <= len(text) <= MAX_TOKEN or _UNSTORABLE.search(text):
+        raise Invalid("This form is not as it was drawn; load the page again.")
+    return text
 
 
 def storable(text: str, *, limit: int | None = None) -> str:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from runs import exact, models
 from runs.engine import frontier, verifier
-from runs.transitions import clocks, decisions, holds, refusals, steps
+from runs.transitions import clocks, decisions, holds, refusals, starts, steps
 from runs.transitions.actor import Actor
 from tests.engine import clockwork
 from tests.engine.conftest import answer, go, only_review, step
@@ -235,3 +235,17 @@ def test_the_undo_window_delays_the_effect(start: Start, reviewer: models.User) 
     assert (run.status, run.reason, World.effects()) == ("queued", "undo_window", [])
     with clockwork.ahead(hours=0.1):
         assert go(run).status == "succeeded"
+
+
+@pytest.mark.parametrize("token", ["", "x" * 65, "a\x00"])
+def test_a_form_without_its_token_is_refused(
+    start: Start, reviewer: models.User, operator: models.User, token: str
+) -> None:
+    review = only_review(go(start(step("lookup", "mail"))))
+    with pytest.raises(refusals.Invalid, match="load the page again"):
+        answer(review, reviewer, "approve", token=token)
+    with pytest.raises(refusals.Invalid, match="load the page again"):
+        starts.start_run(
+            review.run.agent_version.agent.name, input={}, title="", by=Actor(user=operator), token=token
+        )
+    assert not models.Decision.objects.exists()
