@@ -16,6 +16,11 @@ export function start() {
   document.addEventListener("htmx:response:error", (event) => { if (event.target.id === "stream") set("lost"); });
   document.addEventListener("htmx:error", (event) => { if (event.target.id === "stream") set("lost"); });
   window.addEventListener("offline", () => set("lost"));
+  // An answer for the tab that was left must not overwrite the one that is shown now.
+  document.addEventListener("htmx:before:swap", (event) => {
+    const { sourceElement, request } = event.detail.ctx;
+    if (sourceElement?.id === "live" && new URL(request.action, location.href).pathname !== location.pathname) event.preventDefault();
+  });
   // Without a stream the page asks from time to time, as a hint would make it.
   setInterval(() => {
     const mark = document.querySelector("[data-live-state]");
