@@ -8,7 +8,7 @@ from runs import lifecycle, models
 from runs.selectors import deciding, keyset, now, run_header, run_log, run_models, run_words, words
 
 SIZE = 100
-FOLD_FROM = 3
+FOLD_FROM = 2
 NAMED = 3
 
 

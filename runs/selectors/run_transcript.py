@@ -10,6 +10,9 @@ from runs import models
 from runs.selectors import deciding, keyset, now, run_header, run_log, run_models, run_words
 
 SIZE = 100
+INLINE = 2_000
+"""Longest JSON text, in characters, that the page holds whole; what is longer is saved as a file."""
+BEGINNING = 600
 
 
 def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.TranscriptPage:
@@ -39,6 +42,7 @@ def _entry(run: models.Run, line: run_log.Line, said: run_words.Said) -> run_mod
     usage = line.content.get("usage") or {}
     tokens = int(usage.get("tokens_in") or 0) + int(usage.get("tokens_out") or 0)
     micro = usage.get("cost_micro")
+    whole = line.whole and line.size <= INLINE
     return run_models.TranscriptEntry(
         position=line.position,
         kind=line.kind,
@@ -47,10 +51,10 @@ def _entry(run: models.Run, line: run_log.Line, said: run_words.Said) -> run_mod
         title=said.title,
         at=line.created_at,
         text=said.text,
-        json=line.text if line.whole else "",
-        beginning="" if line.whole else line.text,
+        json=line.text if whole else "",
+        beginning="" if whole else line.text[:BEGINNING],
         size=line.size,
-        shortened=not line.whole,
+        shortened=not whole,
         raw_url=reverse("run-entry", args=[run.pk, line.position]),
         digest=line.digest,
         tokens=tokens or None,

@@ -10,9 +10,10 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
-from runs.selectors import keyset, now, page_models, queue, words
+from runs.selectors import keyset, now, page_models, queue, tools, words
 
 SIZE = 50
+SENTENCE = 160
 FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "running": ("Running", (lifecycle.Run.QUEUED, lifecycle.Run.RUNNING)),
     "waiting": ("Waiting for a person", (lifecycle.Run.WAITING,)),
@@ -84,7 +85,7 @@ def _row(run: Any, asked: list[words.Asked], *, paused_all: bool) -> page_models
         run_id=run.pk,
         title=run.title,
         status=run.status,
-        reason=words.sentence(run, asked, now=run.now, paused_all=paused_all),
+        reason=tools.short(words.sentence(run, asked, now=run.now, paused_all=paused_all), SENTENCE),
         agent=agent.title or agent.name,
         started_by=run.created_by.display(),
         created_at=run.created_at,
