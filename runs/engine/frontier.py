@@ -170,8 +170,8 @@ def _failed(run: models.Run) -> str:
         step = state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state)
         if step.required:
             entry = models.Entry.objects.filter(run=run, position=row.result_position or 0).first()
-            text = str(entry.content["text"]) if entry else "it failed"
-            return f"“{row.title}” failed. {text}"
+            text = str(entry.content["text"]) if entry else "no reason was stored"
+            return f"“{row.title}” failed: {text.removeprefix('Failed: ').removeprefix('Not done: ')}"
     return ""
 
 
