@@ -45,9 +45,10 @@ class Invoice:
         return (as_of - self.due).days
 
     def stage(self, as_of: datetime.date) -> int:
-        """Return the reminder that is due by the days alone, 0 for none."""
+        """Return the reminder that is due, 0 for none: by the days, but never skipping one that wasn't written yet."""
         late = self.days_late(as_of)
-        return next((stage for days, stage in STAGES if late >= days), 0)
+        by_days = next((stage for days, stage in STAGES if late >= days), 0)
+        return min(by_days, self.reminders + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

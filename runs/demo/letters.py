@@ -14,7 +14,7 @@ _SUBJECTS = {
 }
 
 _FIRST = """\
-our invoice {number} over {sum} was due on {due} and is still open with us.
+our invoice {number} for {sum} was due on {due} and is still open with us.
 Perhaps it was overlooked.
 
 Please transfer the amount by {until}. If you have paid in the meantime,
@@ -24,14 +24,14 @@ If something is wrong with the delivery or the invoice, a short answer is
 enough and we will look into it."""
 
 _SECOND = """\
-we wrote to you about our invoice {number} over {sum}. It was due on
+we wrote to you about our invoice {number} for {sum}. It was due on
 {due}, {days} days ago, and we have not received a payment.
 
 Please transfer the amount by {until}, or let us know when we can
 expect it. If you need a copy of the invoice, we will send one at once."""
 
 _LAST = """\
-in spite of two reminders our invoice {number} over {sum} is still open.
+in spite of two reminders our invoice {number} for {sum} is still open.
 It was due on {due}, {days} days ago.
 
 Please transfer the full amount by {until}. After that day we charge a

@@ -108,11 +108,11 @@ def test_the_same_number_twice_makes_both_rows_bad() -> None:
         (7, "0", 1, False),
         (20, "1", None, False),
         (21, "1", 2, False),
-        (35, "0", 3, False),
+        (35, "0", 1, False),
         (59, "3", None, False),
         (60, "2", 3, False),
         (60, "3", None, True),
-        (60, "", 3, False),
+        (60, "", 1, False),
     ],
 )
 def test_who_is_reminded_and_who_is_charged(late: int, sent: str, stage: int | None, fee: bool) -> None:
