@@ -144,6 +144,9 @@ class ReviewPage:
     undo_left: float  # seconds in which this approval can still be taken back
     outcome: str  # closed reviews: one sentence, who, what, when
     outcome_reason: str
+    taken_back: bool  # an approval that a person withdrew before it started
+    again_id: int | None  # the question that took the place of this one
+    started_by: str
     next_id: int | None
     previous_id: int | None
     approve_label: str = "Approve"

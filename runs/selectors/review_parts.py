@@ -125,7 +125,7 @@ def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
     return tuple(
         (
             review_models.Vote(
-                by=row.person.display(),
+                by="You" if row.person_id == viewer.user.pk else row.person.display(),
                 at=row.created_at,
                 verdict="" if blind and row.person_id != viewer.user.pk else verdict_words(row.verdict),
                 reason="" if blind and row.person_id != viewer.user.pk else row.reason,
@@ -136,10 +136,33 @@ def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
     )
 
 
-def outcome(review: models.Review, given: Votes, action: models.Action | None) -> tuple[str, str]:
+def taken_back(review: models.Review, viewer: deciding.Viewer) -> str:
+    """Return who took the approval back, as a sentence, or an empty text."""
+    if review.status != lifecycle.Review.SUPERSEDED:
+        return ""
+    left = models.Fact.objects.filter(run=review.run_id, kind=models.Fact.Kind.WITHDRAWN).select_related("by")
+    for fact in left.order_by("-number"):
+        if fact.content.get("review") == review.pk and fact.by is not None:
+            return f"{'You' if fact.by == viewer.user else fact.by.display()} took it back. Nothing was done."
+    return ""
+
+
+def again(review: models.Review) -> int | None:
+    """Return the newest review that asks about the same action in place of this one."""
+    if review.status != lifecycle.Review.SUPERSEDED or review.action_id is None:
+        return None
+    later = models.Review.objects.filter(action=review.action_id, pk__gt=review.pk)
+    return later.order_by("-pk").values_list("pk", flat=True).first()
+
+
+def outcome(
+    review: models.Review, given: Votes, action: models.Action | None, *, taken_back: str
+) -> tuple[str, str]:
     """Return what became of a closed question: one sentence, and the reason that was given."""
     if review.status == lifecycle.Review.OPEN:
         return "", ""
+    if taken_back:
+        return taken_back, ""
     last = given[-1][0] if given else None
     if review.status == lifecycle.Review.SUPERSEDED and last is not None and review.answer == "approve":
         return f"{last.by} approved this; the approval no longer holds.", last.reason

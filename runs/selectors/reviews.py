@@ -32,7 +32,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
     others = deciding.held_by_others(viewer.user)
     blocked = _blocked(review, viewer, votes, sound=sound)
     previous_id, next_id = _neighbours(review)
-    outcome, outcome_reason = review_parts.outcome(review, votes, action)
+    taken_back = review_parts.taken_back(review, viewer)
+    outcome, outcome_reason = review_parts.outcome(review, votes, action, taken_back=taken_back)
     decisive = tools.decisive(action.tool) if action else ()
     return review_models.ReviewPage(
         review_id=review.pk,
@@ -82,6 +83,9 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         undo_left=_undo_left(review, viewer),
         outcome=outcome,
         outcome_reason=outcome_reason,
+        taken_back=bool(taken_back),
+        again_id=review_parts.again(review),
+        started_by=run.created_by.display(),
         next_id=next_id,
         previous_id=previous_id,
         approve_label="Approve",

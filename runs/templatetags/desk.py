@@ -63,6 +63,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "expired": ("Nobody answered in time", "quiet", "clock"),
         "settled": ("Found out meanwhile", "good", "circle-check"),
         "superseded": ("No longer asked", "quiet", "skip-forward"),
+        "withdrawn": ("Taken back", "quiet", "undo-2"),
     },
     "kind": {
         "action": ("Approval", "ask", "shield"),

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import reselect, reswap, retarget
 
@@ -38,8 +39,10 @@ def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
     row = access.review_for(request.user, review_id)
     access.require(request.user, rights.Act.DECIDE)
     decisions.withdraw(row.pk, by=doors.actor(request))
-    messages.success(request, "Taken back. Nothing was done; it is asked again in a moment.")
-    return doors.lead(request, reverse("review", args=[row.pk]))
+    place = reverse("review", args=[row.pk])
+    sentence = 'Taken back. Nothing was done; <a href="{}">it is asked again</a>.'
+    messages.success(request, format_html(sentence, place))
+    return doors.lead(request, flash.back(request, otherwise=place))
 
 
 def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
@@ -163,13 +166,20 @@ def _live(request: doors.Request, page: review_models.ReviewPage) -> dict[str, o
 
 
 def _seen(page: review_models.ReviewPage) -> dict[str, str]:
-    return {"digest": page.marks.digest, "evidence": str(page.marks.evidence), "status": page.status}
+    return {
+        "digest": page.marks.digest,
+        "evidence": str(page.marks.evidence),
+        "status": page.status,
+        "again": str(page.again_id or ""),
+    }
 
 
 def _stale(page: review_models.ReviewPage, seen: dict[str, str], now: dict[str, str]) -> str:
     """Return what has changed since the page was drawn, or an empty text."""
     if seen["status"] != now["status"]:
         return page.outcome or "This is open again."
+    if seen["again"] != now["again"]:
+        return "This is asked again."
     if seen["digest"] != now["digest"]:
         return "This has changed since you opened it."
     if seen["evidence"] != now["evidence"]:
