@@ -8,7 +8,7 @@ import decimal
 from django.db.models import Count, Q
 
 from runs import lifecycle, models, rights
-from runs.selectors import deciding, inbox, now, page_models, queue, run_models, words
+from runs.selectors import deciding, inbox, now, page_models, queue, run_log, run_models, words
 
 TABS = (
     ("run", "Timeline"),
@@ -19,6 +19,7 @@ TABS = (
 )
 WARN = 80
 ASKS_SHOWN = 20
+NEAR = 80  # lines that the first page of the timeline surely has
 
 
 def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.RunHeader:
@@ -52,6 +53,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         ended_at=run.ended_at,
         dry_run=run.mode == models.Run.Mode.DRY_RUN,
         stop_asked=run.stop_at is not None and run.status not in lifecycle.RUN_ENDED,
+        unusable=_unusable(run),
         controls=_controls(run, viewer),
         control_blocked=_control_blocked(run, viewer),
         reviews=tuple(
@@ -110,6 +112,17 @@ def _meter(
         percent=percent,
         warn=percent is not None and percent >= WARN,
     )
+
+
+def _unusable(run: models.Run) -> run_models.Unusable | None:
+    """Return what could not be used, while that can still change what a person decides."""
+    if run.status in lifecycle.RUN_ENDED:
+        return None
+    position, rows = run_log.newest_unusable(run)
+    if not rows:
+        return None
+    query = f"?before={position + 1}" if run.position - position >= NEAR else ""
+    return run_models.Unusable(rows=rows, position=position, query=query)
 
 
 def _controls(run: models.Run, viewer: deciding.Viewer) -> tuple[run_models.Control, ...]:

@@ -11,11 +11,13 @@ from typing import Any
 from django.db.models import Case, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Left, Length
 
-from runs import models
+from runs import lifecycle, models
 from runs.state import CallId
 
 SMALL = 60_000
 BEGINNING = 4_000
+_UNUSABLE = r'"bad(_rows)?":\[[^]]'
+"""A list of unusable rows with something in it; a text can't hold this, its quotation marks are escaped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,7 @@ class Line:
     head: str
     digest: str
     created_at: datetime.datetime
+    unusable: bool = False
 
     @property
     def call(self) -> CallId | None:
@@ -47,7 +50,9 @@ def cut(rows: QuerySet[models.Entry]) -> QuerySet[models.Entry]:
     shown = Case(
         When(size__lte=Value(SMALL), then=text), default=Left(text, BEGINNING), output_field=TextField()
     )
-    return rows.defer("content", "counters").annotate(size=Length(text), shown=shown)
+    return rows.defer("content", "counters").annotate(
+        raw=text, size=Length(text), shown=shown, unusable=_unusable()
+    )
 
 
 def line(row: Any) -> Line:
@@ -65,7 +70,32 @@ def line(row: Any) -> Line:
         head=row.head,
         digest=row.digest,
         created_at=row.created_at,
+        unusable=row.unusable and (row.size > SMALL or unusable_rows(json.loads(row.shown)) > 0),
     )
+
+
+def _unusable() -> Case:
+    """Return the condition under which a result may name unusable rows."""
+    return Case(
+        When(kind=lifecycle.EntryKind.RESULT, raw__regex=_UNUSABLE, then=Value(True)), default=Value(False)
+    )
+
+
+def unusable_rows(content: Mapping[str, Any]) -> int:
+    """Return how many rows the tool of this result reported that it could not use."""
+    value = content.get("value")
+    found = [value.get(name) for name in ("bad_rows", "bad")] if isinstance(value, Mapping) else []
+    return max((len(rows) for rows in found if isinstance(rows, list)), default=0)
+
+
+def newest_unusable(run: models.Run) -> tuple[int, int]:
+    """Return the place of the newest result that names unusable rows and how many, or (0, 0); one query."""
+    rows = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.RESULT)
+    rows = rows.alias(raw=Cast("content", TextField())).filter(raw__regex=_UNUSABLE)
+    for position, content in rows.order_by("-position").values_list("position", "content")[:3]:
+        if count := unusable_rows(content):
+            return position, count
+    return 0, 0
 
 
 def leading(text: str) -> dict[str, Any]:
@@ -93,14 +123,19 @@ class Names:
     actions: Mapping[CallId, models.Action]
     steps: Mapping[str, str]
     reviews: Mapping[int, models.Review]
+    people: Mapping[str, str]
+
+    def person(self, username: str) -> str:
+        """Return the name to show for somebody whom the log names."""
+        return self.people.get(username, username)
 
     def action(self, found: Line) -> models.Action | None:
         """Return the action that the line is about."""
         return self.actions.get(found.call) if found.call else None
 
 
-def names(run: models.Run, lines: Iterable[Line]) -> Names:
-    """Return what the lines speak of, in three queries."""
+def names(run: models.Run, lines: Iterable[Line], *, viewer: models.User) -> Names:
+    """Return what the lines speak of, in four queries; `viewer` is called "You"."""
     found = list(lines)
     replies = {call[0] for item in found if (call := item.call)} | {
         item.position for item in found if item.kind == "reply"
@@ -122,4 +157,7 @@ def names(run: models.Run, lines: Iterable[Line]) -> Names:
     steps = dict(models.PlanStep.objects.filter(run=run, key__in=keys).values_list("key", "title"))
     asked = {number for item in found if isinstance(number := item.content.get("review"), int)}
     reviews = {row.pk: row for row in models.Review.objects.filter(run=run, pk__in=asked)}
-    return Names(actions=actions, steps=steps, reviews=reviews)
+    named = {str(item.content["by"]) for item in found if item.content.get("by")}
+    users = models.User.objects.filter(username__in=named | {run.created_by.username})
+    people = {user.username: "You" if user.pk == viewer.pk else user.display() for user in users}
+    return Names(actions=actions, steps=steps, reviews=reviews, people=people)

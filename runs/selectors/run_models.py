@@ -39,6 +39,13 @@ class OpenReview:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unusable:
+    rows: int
+    position: int  # of the line that names them
+    query: str  # of the timeline's page that has the line
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunHeader:
     run_id: int
     title: str
@@ -52,6 +59,7 @@ class RunHeader:
     ended_at: Moment | None
     dry_run: bool
     stop_asked: bool
+    unusable: Unusable | None  # what a tool of a run that goes on could not use
     controls: tuple[Control, ...]
     control_blocked: str  # why there are none: "Operators may pause and stop runs."
     reviews: tuple[OpenReview, ...]

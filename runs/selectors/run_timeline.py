@@ -22,9 +22,9 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         total=run.position,
     )
     lines = [run_log.line(row) for row in rows]
-    names = run_log.names(run, lines)
+    names = run_log.names(run, lines, viewer=viewer.user)
     agent = run.agent_version.agent
-    starter = run.created_by.display()
+    starter = names.person(run.created_by.username)
     items = [
         _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter))
         for line in lines
@@ -72,10 +72,11 @@ def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:
     micro = usage.get("cost_micro")
     action = said.action
     closing = line.kind == lifecycle.EntryKind.RESULT
+    warn = line.unusable and said.tone == run_words.QUIET  # what can't be used must not hide in a fold
     return run_models.TimelineItem(
         position=line.position,
-        icon=said.icon,
-        tone=said.tone,
+        icon="triangle-alert" if warn else said.icon,
+        tone=run_words.ASK if warn else said.tone,
         title=said.title,
         at=line.created_at,
         detail=said.text,

@@ -26,9 +26,9 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         total=run.position,
     )
     lines = [run_log.line(row) for row in rows]
-    names = run_log.names(run, lines)
+    names = run_log.names(run, lines, viewer=viewer.user)
     agent = run.agent_version.agent.title or run.agent_version.agent.name
-    starter = run.created_by.display()
+    starter = names.person(run.created_by.username)
     return run_models.TranscriptPage(
         header=run_header.header(run, viewer, tab="run-transcript"),
         entries=tuple(

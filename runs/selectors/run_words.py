@@ -85,7 +85,7 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
                 title=f"{_STEPS.get(str(content.get('state')), 'Step moved')}: {step}", icon="list-todo"
             )
         case lifecycle.EntryKind.NOTE | lifecycle.EntryKind.MESSAGE:
-            return _note(content)
+            return _note(content, names)
         case lifecycle.EntryKind.END:
             title, icon, tone = _ENDS.get(str(content.get("status")), ("Ended", "circle-stop", QUIET))
             text = content.get("summary") or content.get("cause") or content.get("reason") or ""
@@ -187,7 +187,7 @@ def _decision(line: Line, names: Names) -> Said:
         )
     if content.get("verdict") == "back_off":
         return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
-    who = str(content.get("by") or "ckptsite")
+    who = names.person(str(content.get("by") or "ckptsite"))
     reason = str(content.get("reason") or "")
     answer = str(content.get("answer") or "")
     if content.get("status") == lifecycle.Action.EXPIRED:
@@ -268,10 +268,11 @@ def _plan(line: Line, agent: str) -> Said:
     return Said(title=title, icon="list-todo", side=AGENT, who=agent, text="\n".join(titles[:LISTED]) + more)
 
 
-def _note(content: Mapping[str, Any]) -> Said:
+def _note(content: Mapping[str, Any], names: Names) -> Said:
     code = str(content.get("code") or "")
     title, icon, tone = _NOTES.get(code, (code.replace("_", " ").capitalize() or "Note", "info", QUIET))
     who = str(content.get("by") or "ckptsite")
     side = SYSTEM if who == "ckptsite" else PERSON
+    who = names.person(who)
     text = str(content.get("reason") or content.get("text") or "")
     return Said(title=title, icon=icon, tone=tone, side=side, who=who, text=text)

@@ -243,3 +243,32 @@ def test_headers(who: factories.People, house: factories.House, as_: As) -> None
         assert "no-store" in response.headers["Cache-Control"]
         assert "HX-Request" in response.headers["Vary"]
         assert response.headers["X-Frame-Options"] == "DENY"
+
+
+def test_rows_that_could_not_be_used_are_said_while_it_matters(who: factories.People, as_: As) -> None:
+    run = go(factories.demo_run(who.operator))
+    client = as_(who.reviewer)
+    page = text(client, reverse("run", args=[run.pk]))
+    found = re.search(r'href="[^"#]*#e(\d+)">6 rows could not be used</a>', page)
+    assert found
+    line = page.index(f'id="e{found[1]}"')
+    assert "tone-ask" in page[line - 60 : line]
+    assert page.rindex("<details", 0, line) <= page.rindex("</details>", 0, line)  # not folded away
+    for name in RUN_PAGES:
+        assert "6 rows could not be used</a>" in text(client, reverse(name, args=[run.pk]))
+    holds.stop(run.pk, reason="x", by=Actor(user=who.operator))
+    go(run)
+    assert "could not be used</a>" not in text(client, reverse("run", args=[run.pk]))
+
+
+def test_the_log_names_people_as_the_header_does(who: factories.People, as_: As) -> None:
+    who.operator.first_name, who.operator.last_name = "Ola", "Perez"
+    who.operator.save()
+    run = go(factories.start(who.operator, step("lookup", "mail")))
+    holds.pause(run.pk, reason="Lunch.", by=Actor(user=who.operator))
+    holds.resume(run.pk, by=Actor(user=who.operator))
+    go(run)
+    page = text(as_(who.viewer), reverse("run", args=[run.pk]))
+    assert page.count('<p class="faint">Ola Perez</p>') >= 2
+    assert '<p class="faint">operator-1</p>' not in page
+    assert '<p class="faint">You</p>' in text(as_(who.operator), reverse("run", args=[run.pk]))
