@@ -1,10 +1,13 @@
 """Addresses of servers and of the site, taken apart. No Django in here."""
 
 import dataclasses
+import re
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckptsite import env
+
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,6 +128,8 @@ def site(url: str) -> Site:
     if (
         parts.scheme not in {"http", "https"}
         or not host
+        or not _HOST.fullmatch(host)
+        or "@" in parts.netloc
         or parts.path.strip("/")
         or parts.query
         or parts.fragment

@@ -53,8 +53,11 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
     return number
 
 
-def seconds(name: str, default: float) -> float:
-    """A finite number of seconds, zero or more; refuses anything else."""
+LONGEST = 10 * 365 * 86_400.0  # ten years in seconds: more is a slip of the pen
+
+
+def seconds(name: str, default: float, *, minimum: float = 0.0) -> float:
+    """A number of seconds from `minimum` to ten years; refuses anything else."""
     value = text(name)
     if not value:
         return default
@@ -62,8 +65,10 @@ def seconds(name: str, default: float) -> float:
         number = float(value)
     except ValueError:
         raise EnvError(f"{name} must be a number of seconds, not {value!r}.") from None
-    if not math.isfinite(number) or number < 0:
-        raise EnvError(f"{name} must be a number of seconds, zero or more, not {value!r}.")
+    if not math.isfinite(number) or not minimum <= number <= LONGEST:
+        raise EnvError(
+            f"{name} must be a number of seconds from {minimum:g} to {LONGEST:.0f}, not {value!r}."
+        )
     return number
 
 

@@ -158,6 +158,7 @@ REDIS_CLIENT = _redis.client  # as redis-py spells it
 REDIS_TIMEOUT = 0.5  # seconds; a paused server must never hold up a decision
 
 AUTH_USER_MODEL = "runs.User"
+AUTHENTICATION_BACKENDS = ["runs.forms.passwords.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -196,24 +197,28 @@ CKPTSITE_LEDGER = _data.ledger
 
 # Times in seconds, and three counts.
 CKPTSITE: dict[str, float] = {
-    "LEASE": env.seconds("CKPTSITE_LEASE", 15.0),
-    "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0),
-    "MARGIN": env.seconds("CKPTSITE_MARGIN", 5.0),
-    "CLOCK": env.seconds("CKPTSITE_CLOCK", 1.0),
-    "SLICE": env.seconds("CKPTSITE_SLICE", 20.0),
-    "READ_TIMEOUT": env.seconds("CKPTSITE_READ_TIMEOUT", 30.0),
-    "EFFECT_TIMEOUT": env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0),
-    "MODEL_TIMEOUT": env.seconds("CKPTSITE_MODEL_TIMEOUT", 120.0),
+    "LEASE": env.seconds("CKPTSITE_LEASE", 15.0, minimum=0.05),
+    "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0, minimum=0.05),
+    "MARGIN": env.seconds("CKPTSITE_MARGIN", 5.0, minimum=0.05),
+    "CLOCK": env.seconds("CKPTSITE_CLOCK", 1.0, minimum=0.05),
+    "SLICE": env.seconds("CKPTSITE_SLICE", 20.0, minimum=0.05),
+    "READ_TIMEOUT": env.seconds("CKPTSITE_READ_TIMEOUT", 30.0, minimum=0.05),
+    "EFFECT_TIMEOUT": env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0, minimum=0.05),
+    "MODEL_TIMEOUT": env.seconds("CKPTSITE_MODEL_TIMEOUT", 120.0, minimum=0.05),
     "SETTLE": env.seconds("CKPTSITE_SETTLE", 60.0),
     "POISON": env.integer("CKPTSITE_POISON", 5, minimum=1),
     "MAX_SENDS": env.integer("CKPTSITE_MAX_SENDS", 3, minimum=1),
-    "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0),
-    "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0),
+    "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),
+    "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0, minimum=0.05),
     "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
     "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
 }
+if CKPTSITE["HEARTBEAT"] >= CKPTSITE["LEASE"]:
+    raise env.EnvError(
+        "CKPTSITE_HEARTBEAT must be shorter than CKPTSITE_LEASE, or every lease would run out."
+    )
 # The engine refuses to work on a server that may forget commits; tests run on such a one on purpose.
 CKPTSITE_ALLOW_ASYNC_COMMIT = env.flag("CKPTSITE_ALLOW_ASYNC_COMMIT", default=False)
 

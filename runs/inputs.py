@@ -16,6 +16,7 @@ from runs.transitions import starts
 from runs.transitions.refusals import Invalid
 
 TODAY = "today"
+FIRST_YEAR, LAST_YEAR = 1990, 2200
 
 
 class BadInput(ValueError):
@@ -60,6 +61,8 @@ def collect(
     for name, spec in properties.items():
         label = str(spec.get("title", name))
         if spec.get("format") == "file":
+            if name in values:
+                raise BadInput(f"{label}: this takes a file, not a text.", field=name)
             if name in files:
                 given[name] = _file(label, name, *files[name])
             elif name in required:
@@ -96,14 +99,19 @@ def _value(label: str, name: str, spec: Mapping[str, Any], text: str) -> Any:
         raise BadInput(f"{label}: this holds a NUL character.", field=name)
     if spec.get("format") == "date":
         try:
-            return datetime.date.fromisoformat(text).isoformat()
+            day = datetime.date.fromisoformat(text)
         except ValueError as error:
-            raise BadInput(f"{label}: {text!r} is no date; write it as 2026-12-31.", field=name) from error
+            raise BadInput(
+                f"{label}: {text[:40]!r} is no date; write it as 2026-12-31.", field=name
+            ) from error
+        if not FIRST_YEAR <= day.year <= LAST_YEAR:
+            raise BadInput(f"{label}: the year {day.year} can't be meant.", field=name)
+        return day.isoformat()
     if spec.get("type") in {"integer", "number"}:
         try:
             return int(text) if spec["type"] == "integer" else float(text)
         except ValueError as error:
-            raise BadInput(f"{label}: {text!r} is no number.", field=name) from error
+            raise BadInput(f"{label}: {text[:40]!r} is no number.", field=name) from error
     return text
 
 
@@ -118,6 +126,8 @@ def pair(text: str) -> tuple[str, str]:
 def starter(username: str) -> models.User:
     """Return who starts a run from the shell: the named person, else the first who may; BadInput if nobody can."""
     if username:
+        if not username.isprintable():
+            raise BadInput(f"{username!r} is no user name.")
         named = models.User.objects.filter(username=username).first()
         if named is None:
             raise BadInput(f"There is nobody named {username!r} here.")

@@ -44,6 +44,7 @@ class Situation:
     blocked: frozenset[CallId] = frozenset()
     looked: frozenset[CallId] = frozenset()
     failed_step: str = ""
+    trouble: str = ""
     max_steps: int | None = None
     max_calls: int | None = None
 
@@ -161,6 +162,8 @@ def next_move(now: Situation) -> Move:
     if now.hold:
         return Pause()
     if now.attempts > now.poison and not unsettled:
+        if now.trouble:
+            return Fail(cause=f"It failed {now.attempts - 1} times in a row at this point: {now.trouble}")
         return Fail(
             cause="The worker was lost several times in a row at this point.",
             detail=f"{now.attempts - 1} workers took this run over without getting anything done.",

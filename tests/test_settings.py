@@ -76,3 +76,27 @@ def test_a_pooler_between_turns_prepared_statements_off(tmp_path: Path) -> None:
     given = {"CKPTSITE_ROLE": "worker", "DATABASE_PREPARE": "no"}
     database = settings("DATABASES", data=tmp_path, **given)["DATABASES"]["default"]
     assert "prepare_threshold" not in database["OPTIONS"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "CKPTSITE_REVIEW_EXPIRES",
+            "1e300",
+            "CKPTSITE_REVIEW_EXPIRES must be a number of seconds from 0.05 to",
+        ),
+        ("CKPTSITE_LEASE", "0", "CKPTSITE_LEASE must be a number of seconds from 0.05 to"),
+        ("CKPTSITE_UNDO_WINDOW_2", "1e30", "CKPTSITE_UNDO_WINDOW_2 must be a number of seconds from 0 to"),
+        ("CKPTSITE_HEARTBEAT", "100", "CKPTSITE_HEARTBEAT must be shorter than CKPTSITE_LEASE"),
+        ("PUBLIC_URL", "http://*", "PUBLIC_URL must look like https://runs.example.org"),
+        ("PUBLIC_URL", "http://user:pw@host", "PUBLIC_URL must look like https://runs.example.org"),
+        ("PUBLIC_URL", "http://ex ample.com", "PUBLIC_URL must look like https://runs.example.org"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused_by_name(
+    tmp_path: Path, name: str, value: str, sentence: str
+) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        settings("DEBUG", data=tmp_path, **{name: value})
+    assert sentence in refused.value.stderr

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from ckptsite import env
 from ckptsite.services import folder as folders
 from ckptsite.services import processes
 
@@ -67,6 +68,8 @@ def web(setting: Setting) -> processes.Program:
         *("-m", "uvicorn", "ckptsite.asgi:application", "--fd", str(setting.listener)),
         *("--lifespan", "off", "--ws", "none", "--timeout-graceful-shutdown", "3"),
         *("--no-access-log", "--no-server-header"),
+        # Who connects is who asks; only behind a proxy of one's own is the proxy's word taken for it.
+        "--proxy-headers" if env.flag("TRUST_PROXY", default=False) else "--no-proxy-headers",
         pass_fds=(setting.listener,),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ STAGES = ((35, 3), (21, 2), (7, 1))
 """From how many days late on which reminder is due, the worst first."""
 
 FEE_FROM_DAYS = 60
+LONGEST_NAME = 200
 FEE = Decimal("40.00")
 
 _MONEY = re.compile(r"(-?)([0-9]{1,9})(?:[.,]([0-9]{1,2}))?\Z")
@@ -95,8 +97,13 @@ def parse(row: Mapping[str, Any], line: int) -> Invoice:
         raise BadRow(
             f"the invoice number {number!r} is not one" if number else "the invoice number is missing"
         )
-    if not texts.get("customer"):
+    customer = texts.get("customer", "")
+    if not customer:
         raise BadRow("the customer is missing")
+    if len(customer) > LONGEST_NAME:
+        raise BadRow(f"the customer's name has {len(customer)} characters; {LONGEST_NAME} are allowed")
+    if any(unicodedata.category(sign) in {"Cc", "Zl", "Zp", "Cs"} for sign in customer):
+        raise BadRow("the customer's name holds a line break or a control character")
     address = texts.get("email", "")
     if not email.is_address(address):
         raise BadRow(f"{address!r} is not an e-mail address" if address else "the e-mail address is missing")
@@ -130,7 +137,10 @@ def _date(text: str) -> datetime.date:
     try:
         if len(text) != 10:
             raise ValueError(text)
-        return datetime.date.fromisoformat(text)
+        day = datetime.date.fromisoformat(text)
+        if not 1990 <= day.year <= 2200:
+            raise ValueError(text)
+        return day
     except ValueError as error:
         problem = (
             f"the due date {text!r} is not a day, as in 2026-10-31" if text else "the due date is missing"

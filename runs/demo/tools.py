@@ -39,6 +39,10 @@ class AssessArguments(contract.Arguments):
     as_of: Day
 
 
+MOST = 500
+"""So many reminders, and fees, are people willing to read in one run."""
+
+
 @registry.register
 class Assess(contract.Tool):
     """Decide who is overdue, at which stage, and who is charged a fee."""
@@ -52,6 +56,11 @@ class Assess(contract.Tool):
         """Return {"reminders", "fees", "not_due", "bad", "bad_text"}; every row is in exactly one of them."""
         as_of = _day(args.as_of)
         found = invoices.assess(args.rows, as_of)
+        if len(found.reminders) > MOST or len(found.fees) > MOST:
+            raise contract.DidNotHappen(
+                f"{len(found.reminders)} reminders and {len(found.fees)} fees are due; one run takes {MOST} of each "
+                "at most, so split the file."
+            )
         problems = [
             *found.bad,
             *((int(row.get("line", 0)), str(row.get("reason", ""))) for row in args.bad_rows),
@@ -108,7 +117,7 @@ class Reminder(pydantic.BaseModel):
 class DraftArguments(contract.Arguments):
     """Whom to write to, and the day on which the letters are written."""
 
-    reminders: tuple[Reminder, ...] = pydantic.Field(max_length=500)
+    reminders: tuple[Reminder, ...] = pydantic.Field(max_length=MOST)
     as_of: Day
 
 

@@ -88,6 +88,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         blocked=frozenset(call for call, row in actions.items() if _blocks(row)),
         looked=looked,
         failed_step=_failed(run),
+        trouble=run.error,
         max_steps=run.budget.get("steps"),
         max_calls=run.budget.get("calls"),
     )

@@ -1,4 +1,4 @@
-"""Signing in, with a limit on wrong tries, and the form of the first administrator."""
+"""Signing in, with limits on wrong tries, and the form of the first administrator."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django import forms
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
 from django.core.cache import cache
-from django.http import HttpRequest
 
 TRIES = 10
+NAME_TRIES = 50
 WINDOW_SECONDS = 15 * 60
 
 
@@ -20,7 +20,7 @@ class TooManyTries(forms.ValidationError):
 
 
 class SignIn(AuthenticationForm):
-    """Django's form; after ten wrong tries for a name from one address it refuses for a while."""
+    """Django's form; it refuses for a while after ten wrong tries for a name from one address, or fifty from any."""
 
     error_messages = {
         "invalid_login": "User name or password is wrong. Capital and small letters differ.",
@@ -29,18 +29,16 @@ class SignIn(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         """Return the fields of somebody who may sign in."""
-        key = _key(self.request, str(self.cleaned_data.get("username", "")))
-        if cache.get(key, 0) >= TRIES:
+        place = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
+        name = str(self.cleaned_data.get("username", ""))
+        here, anywhere = _key(place, name), _key("", name)
+        # Counted before the password is looked at, so that tries sent side by side count too.
+        if _counted(here) > TRIES or _counted(anywhere) > NAME_TRIES:
             raise TooManyTries(
                 f"Too many wrong tries. Wait {WINDOW_SECONDS // 60} minutes, then try again.", code="too_many"
             )
-        try:
-            cleaned: dict[str, Any] = super().clean()
-        except forms.ValidationError:
-            cache.add(key, 0, WINDOW_SECONDS)
-            cache.incr(key)
-            raise
-        cache.delete(key)
+        cleaned: dict[str, Any] = super().clean()
+        cache.delete_many([here, anywhere])
         return cleaned
 
 
@@ -54,6 +52,14 @@ class FirstAdministrator(BaseUserCreationForm):  # type: ignore[type-arg]  # dja
         fields = ("username",)
 
 
-def _key(request: HttpRequest | None, username: str) -> str:
-    place = request.META.get("REMOTE_ADDR", "") if request else ""
+def _counted(key: str) -> int:
+    """Return the number of tries under this key, this one included."""
+    cache.add(key, 0, WINDOW_SECONDS)
+    try:
+        return int(cache.incr(key))
+    except ValueError:  # it ran out between the two calls
+        return 1
+
+
+def _key(place: str, username: str) -> str:
     return "sign-in:" + hashlib.sha256(f"{place}|{username.casefold()}".encode()).hexdigest()

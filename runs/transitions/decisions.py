@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db import IntegrityError
+
 from runs import exact, hints, lifecycle, models, rights
 from runs.transitions import audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
@@ -55,6 +57,14 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     repeated = models.Decision.objects.filter(token=answer.token).select_related("review").first()
     if repeated is not None:
         return _same(repeated, review_id, answer, by)
+    try:
+        return _record(review_id, answer, by=by, user=by.user)
+    except IntegrityError as error:
+        # The same token for two questions at once: one of them has it.
+        raise Stale("This form was used already; load the page again.") from error
+
+
+def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> models.Decision:
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
     with committing("decide"):
         run = inbox.lock(run_id)
@@ -62,13 +72,13 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
             models.Review.objects.select_for_update(of=("self",)).select_related("action").get(pk=review_id)
         )
         now = clock_time.now()
-        _check_right(review, run, answer, by.user)
+        _check_right(review, run, answer, user)
         _check_fresh(review, answer, now)
         _check_fit(review, run, answer, now)
         decision = models.Decision.objects.create(
             review=review,
             revision=review.revision,
-            person=by.user,
+            person=user,
             verdict=answer.verdict,
             reason=answer.reason,
             content={"receipt": answer.receipt} if answer.receipt else {},
@@ -166,9 +176,9 @@ def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) 
 def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
     if answer.verdict not in ANSWERS.get(review.kind, ()):
         raise Invalid(f"{answer.verdict!r} is no answer to this question.")
-    if answer.verdict == REJECT and not answer.reason:
+    if answer.verdict == REJECT and not texts.says(answer.reason):
         raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
-    if review.reason_required and not answer.reason:
+    if review.reason_required and not texts.says(answer.reason):
         raise Invalid("Give a reason; at this tier every decision needs one.")
     wanted = (review.content or {}).get("retype")
     if answer.verdict == APPROVE and wanted and answer.retype != str(wanted["value"]).strip():

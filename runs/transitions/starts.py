@@ -13,7 +13,7 @@ from runs.models import blob
 from runs.transitions import audit, clock_time, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
-from runs.transitions.refusals import Invalid, NotYours
+from runs.transitions.refusals import Invalid, NotYours, Stale
 
 
 def keep_blob(content: bytes) -> str:
@@ -37,7 +37,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
     token = texts.token(token)
     known = models.Run.objects.filter(start_token=token).first()
     if known is not None:
-        return known
+        return _same(known, agent_name, user)
     agent = models.Agent.objects.select_related("current").filter(name=agent_name).first()
     if agent is None or agent.current is None:
         raise Invalid(f"There is no agent named {agent_name!r}.")
@@ -55,7 +55,14 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
             hints.changed(run.pk)
     except IntegrityError:
         # The same form sent twice at once: the other one made the run.
-        return models.Run.objects.get(start_token=token)
+        return _same(models.Run.objects.get(start_token=token), agent_name, user)
+    return run
+
+
+def _same(run: models.Run, agent_name: str, user: models.User) -> models.Run:
+    """Return the run that this form has made before; refuse (Stale) somebody else's or another agent's form."""
+    if run.created_by_id != user.pk or run.agent_version.agent.name != agent_name:
+        raise Stale("This form was used already; load the page again.")
     return run
 
 

@@ -20,6 +20,11 @@ def typed(text: str, what: str) -> str:
     return text.strip()
 
 
+def says(text: str) -> bool:
+    """Return whether a text says anything: it holds a letter or a digit, not only blanks and invisible characters."""
+    return any(sign.isalnum() for sign in text)
+
+
 def token(text: str) -> str:
     """Return a form's single-use token; refuse (Invalid) an empty one, one too long and one that can't be stored."""
     if not 1 <= len(text) <= MAX_TOKEN or _UNSTORABLE.search(text):

@@ -217,3 +217,18 @@ def sums(plan: tuple[state.PlanStep, ...], group: str) -> dict[str, Any]:
         "rows": [{"id": step.id, "title": step.title, "state": step.state} for step in rows],
         "total": len(rows),
     } | counts
+
+
+@pytest.mark.parametrize(
+    ("customer", "reason"),
+    [
+        ("Acme\nBcc: x@example.com", "holds a line break or a control character"),
+        ("Acme\x1b[2J", "holds a line break or a control character"),
+        ("Acme\x80", "holds a line break or a control character"),
+        ("A" * 201, "has 201 characters; 200 are allowed"),
+    ],
+)
+def test_a_name_that_no_letter_can_carry_is_a_bad_row(customer: str, reason: str) -> None:
+    found = invoices.assess([GOOD, GOOD | {"invoice_no": "N-2", "customer": customer}], AS_OF)
+    assert len(found.bad) == 1
+    assert reason in found.bad[0][1]

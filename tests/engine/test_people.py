@@ -249,3 +249,44 @@ def test_a_form_without_its_token_is_refused(
             review.run.agent_version.agent.name, input={}, title="", by=Actor(user=operator), token=token
         )
     assert not models.Decision.objects.exists()
+
+
+def test_one_form_for_two_questions_is_used_once(start: Start, reviewer: models.User) -> None:
+    """The same token for two reviews at once: one decision, and one sentence for the other."""
+    reviews = [only_review(go(start(step("lookup", f"mail-{number}")))) for number in range(2)]
+    ready = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def decide(review: models.Review) -> None:
+        ready.wait(10)
+        try:
+            answer(review, reviewer, "approve", token="one-form")
+            outcomes.append("won")
+        except refusals.Stale:
+            outcomes.append("stale")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=decide, args=(review,)) for review in reviews]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["stale", "won"]
+    assert models.Decision.objects.count() == 1
+
+
+def test_invisible_characters_are_no_reason(start: Start, reviewer: models.User) -> None:
+    review = only_review(go(start(step("lookup", "mail"))))
+    with pytest.raises(refusals.Invalid, match="reason"):
+        answer(review, reviewer, "approve", reason="\u200b\u00a0")
+
+
+def test_somebody_elses_start_form_is_refused(start: Start, operator: models.User, person: Person) -> None:
+    run = start(step("lookup", "mail"))
+    name = run.agent_version.agent.name
+    again = starts.start_run(name, input={}, title="", by=Actor(user=operator), token=run.start_token)
+    assert again.pk == run.pk
+    other = Actor(user=person("ada", "admin"))
+    with pytest.raises(refusals.Stale, match="used already"):
+        starts.start_run(name, input={}, title="", by=other, token=run.start_token)

@@ -68,6 +68,7 @@ class Work:
     def progressed(self) -> None:
         """Note progress: claims are counted since the last committed reply, result or closed action."""
         self.run.attempts = 0
+        self.run.error = ""
 
     def release(self) -> None:
         """Give the lease back and book the active seconds; the caller has set the new status."""
