@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Length
 
-from runs import lifecycle, models, rights
+from runs import lifecycle, models
 from runs.selectors import deciding, keyset, now, page_models, queue, tools
 
 SIZE = 50
@@ -18,8 +18,8 @@ WAITING, DECIDED = "waiting", "decided"
 
 def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.InboxPage:
     """Return one page of the tab that `params` names."""
-    counted = queue.counts()
-    only = params.get("only", "") if params.get("only") in queue.FILTERS else ""
+    counted = queue.counts(viewer)
+    only = _only(params)
     on_decided = params.get("tab") == DECIDED
     rows: tuple[page_models.InboxRow, ...] = ()
     decided: tuple[page_models.DecidedRow, ...] = ()
@@ -27,7 +27,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.Inbo
     if on_decided:
         decided, paging = _decided(params)
     else:
-        total = counted.by_filter[only] if only else counted.total
+        total = {"": counted.total, queue.OTHERS: counted.others, **counted.by_filter}[only]
         rows, paging = _waiting(viewer, params, only=only, total=total)
         known = _known(counted.newest, [row.review_id for row in rows])
     return page_models.InboxPage(
@@ -39,47 +39,51 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.Inbo
                 name=DECIDED, label="Decided", count=None, current=on_decided, query=f"tab={DECIDED}"
             ),
         ),
-        filters=() if on_decided else _filters(counted, only),
+        filters=() if on_decided else _filters(counted, only, own=queue.answers(viewer)),
         rows=rows,
         decided=decided,
         page=paging,
         filtered=bool(only),
         known=known,
-        may_decide=viewer.may(rights.Act.DECIDE),
+        may_decide=queue.answers(viewer),
     )
 
 
-def news(params: Mapping[str, str]) -> page_models.InboxNews:
+def _only(params: Mapping[str, str]) -> str:
+    only = params.get("only", "")
+    return only if only in queue.FILTERS or only == queue.OTHERS else ""
+
+
+def news(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.InboxNews:
     """Return how many questions came and went since the list with `known` was drawn."""
     newest, listed, ids = params.get("known", "").partition(":")
     if not listed:  # a list without waiting questions, such as the decided ones
-        return page_models.InboxNews(fresh=0, gone=0, queue_count=queue.counts().total)
+        return page_models.InboxNews(fresh=0, gone=0, empty=False)
     seen = [
         int(part)
         for part in ids.split(",")[: SIZE + 1]
         if part.isascii() and part.isdigit() and len(part) < 19
     ]
-    rows = queue.open_reviews()
-    only = params.get("only", "")
-    if only in queue.FILTERS:
-        rows = rows.filter(queue.FILTERS[only][1])
+    rows = queue.waiting(viewer, _only(params))
     above = int(newest) if newest.isascii() and newest.isdigit() and len(newest) < 19 else 0
     found = rows.aggregate(
         fresh=Count("pk", filter=Q(pk__gt=above)), still=Count("pk", filter=Q(pk__in=seen))
     )
-    return page_models.InboxNews(
-        fresh=found["fresh"], gone=len(set(seen)) - found["still"], queue_count=queue.counts().total
-    )
+    return page_models.InboxNews(fresh=found["fresh"], gone=len(set(seen)) - found["still"], empty=not seen)
 
 
 def _known(newest: int, ids: Sequence[int]) -> str:
     return f"{newest}:{','.join(str(number) for number in ids)}"
 
 
-def _filters(counted: queue.Counts, only: str) -> tuple[page_models.Choice, ...]:
-    if not counted.total and not only:
+def _filters(counted: queue.Counts, only: str, *, own: bool) -> tuple[page_models.Choice, ...]:
+    if not counted.total and not counted.others and not only:
         return ()
-    every = page_models.Choice(label="All", query="", current=not only, count=counted.total)
+    label = "Yours" if own else "All"
+    every = page_models.Choice(label=label, query="", current=not only, count=counted.total)
+    others = page_models.Choice(
+        label="Others", query=f"only={queue.OTHERS}", current=only == queue.OTHERS, count=counted.others
+    )
     return (
         every,
         *(
@@ -89,17 +93,15 @@ def _filters(counted: queue.Counts, only: str) -> tuple[page_models.Choice, ...]
             for name, (label, _) in queue.FILTERS.items()
             if counted.by_filter[name] or only == name
         ),
+        *((others,) if counted.others or others.current else ()),
     )
 
 
 def _waiting(
     viewer: deciding.Viewer, params: Mapping[str, str], *, only: str, total: int
 ) -> tuple[tuple[page_models.InboxRow, ...], page_models.Page]:
-    rows = with_steps(queue.open_reviews().select_related("run__agent_version__agent", "action")).annotate(
-        now=now.ClockNow()
-    )
-    if only:
-        rows = rows.filter(queue.FILTERS[only][1])
+    waiting = queue.waiting(viewer, only).select_related("run__agent_version__agent", "action")
+    rows = with_steps(waiting).annotate(now=now.ClockNow())
     found, paging = keyset.page(
         rows,
         by=queue.ORDER,
@@ -148,19 +150,20 @@ def _row(
 ) -> page_models.InboxRow:
     run = review.run
     agent = run.agent_version.agent
-    names = tools.decisive(review.action.tool) if review.action else ()
+    names = tools.telling(review.action.tool) if review.action else ()
     blocked = "" if not deciding.blocked(review, viewer) else "Not yours to decide"
     if not blocked and deciding.approval_blocked(review, viewer, started_by=run.created_by_id, others=others):
         blocked = "You started this run: somebody else releases it"
     effect = effect_of(review)
     facts = tools.facts(arguments.get(review.action_id), names)
+    telling = tuple(fact for fact in facts if fact.value and fact.value not in effect)
     return page_models.InboxRow(
         review_id=review.pk,
         kind=review.kind,
         tier=review.tier,
         effect=effect,
-        decisive=tuple(fact for fact in facts if fact.value not in effect),
-        about=review.step_title or "",
+        decisive=telling,
+        about="" if telling else review.step_title or "",  # one of both tells it apart; together they repeat
         agent=agent.title or agent.name,
         run_id=run.pk,
         run_title=run.title,

@@ -53,7 +53,7 @@ class InboxRow:
     tier: int
     effect: str  # one sentence in plain words: "Send an e-mail to billing@example.com"
     decisive: tuple[Fact, ...]  # the arguments that tell this row from its neighbours
-    about: str  # title of its plan step: "Send reminder 2 to Kolb Cafe"
+    about: str  # title of its plan step where nothing decisive is left to say: "Send reminder 2 to Kolb Cafe"
     agent: str
     run_id: int
     run_title: str
@@ -114,11 +114,11 @@ class InboxPage:
 
 @dataclass(frozen=True, kw_only=True)
 class InboxNews:
-    """What changed since the list was drawn (`?part=news&known=...`), and the count for the header."""
+    """What changed since the list was drawn (`?part=news&known=...`); `empty`: it had no rows."""
 
     fresh: int
     gone: int
-    queue_count: int
+    empty: bool
 
 
 # Runs

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
-from runs import lifecycle, models
+from runs import lifecycle, models, rights
 from runs.selectors import deciding
 
 ORDER = ("due_at", "id")
@@ -19,28 +22,63 @@ FILTERS: dict[str, tuple[str, Q]] = {
     "failed": ("Failed runs", Q(kind=lifecycle.ReviewKind.FAILURE)),
 }
 """Value of the `only` parameter, words, and what it leaves."""
+OTHERS = "others"
+"""Value of the `only` parameter that leaves what somebody else has to answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How many questions are open, in all and by filter; `newest` is the highest id among them."""
+    """How many questions wait for somebody, in all and by filter, and how many for others only.
+
+    `newest` is the highest id among all of them.
+    """
 
     total: int
+    others: int
     newest: int
     by_filter: dict[str, int]
 
 
 def open_reviews() -> QuerySet[models.Review]:
-    """Return the open questions: what the badge counts is what the inbox lists."""
+    """Return every open question."""
     return models.Review.objects.filter(status=lifecycle.Review.OPEN)
 
 
-def counts() -> Counts:
+def answers(viewer: deciding.Viewer) -> bool:
+    """Return whether this person may answer anything; who may not sees everything, and only looks."""
+    return viewer.may(rights.Act.DECIDE) or viewer.may(rights.Act.ANSWER_FAILURE)
+
+
+def _with_asked(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], Q]:
+    """Return the open questions, and the condition under which one of them waits for this person."""
+    rows = open_reviews().alias(asked=Cast("groups", TextField()))
+    failure, decide = Q(kind=lifecycle.ReviewKind.FAILURE), Q(pk__in=[])
+    if not answers(viewer):
+        return rows, Q(pk__isnull=False)
+    if viewer.may(rights.Act.DECIDE):
+        every = rights.ADMIN in viewer.roles
+        named = [Q(asked__contains=f'"{role}"') for role in sorted(viewer.roles)]
+        decide = ~failure if every else ~failure & functools.reduce(operator.or_, named)
+    return rows, decide | failure if viewer.may(rights.Act.ANSWER_FAILURE) else decide
+
+
+def waiting(viewer: deciding.Viewer, only: str = "") -> QuerySet[models.Review]:
+    """Return what waits for this person, left by a filter: what the badge counts is what the inbox lists."""
+    rows, own = _with_asked(viewer)
+    rows = rows.filter(~own if only == OTHERS else own)
+    return rows.filter(FILTERS[only][1]) if only in FILTERS else rows
+
+
+def counts(viewer: deciding.Viewer) -> Counts:
     """Return the counts of the open questions, in one query."""
-    parts = {name: Count("pk", filter=condition) for name, (_, condition) in FILTERS.items()}
-    found = open_reviews().aggregate(total=Count("pk"), newest=Max("pk"), **parts)
+    rows, own = _with_asked(viewer)
+    parts = {name: Count("pk", filter=own & condition) for name, (_, condition) in FILTERS.items()}
+    found = rows.aggregate(
+        total=Count("pk", filter=own), others=Count("pk", filter=~own), newest=Max("pk"), **parts
+    )
     return Counts(
         total=found["total"],
+        others=found["others"],
         newest=found["newest"] or 0,
         by_filter={name: found[name] for name in FILTERS},
     )
@@ -49,7 +87,7 @@ def counts() -> Counts:
 def next_for(viewer: deciding.Viewer, *, after: models.Review) -> int | None:
     """Return the next open question that this person can answer: the ones due later first, then from the top."""
     rows = list(
-        open_reviews()
+        waiting(viewer)
         .exclude(pk=after.pk)
         .select_related("run")
         .only("due_at", "kind", "groups", "separation", "status", "run__created_by")

@@ -43,6 +43,12 @@ def decisive(name: str) -> tuple[str, ...]:
     return tuple(tool.decisive) if tool else ()
 
 
+def telling(name: str) -> tuple[str, ...]:
+    """Return the arguments that tell one use of the tool from another: the decisive ones and its identity."""
+    tool = find(name)
+    return tuple(dict.fromkeys((*tool.decisive, *(tool.identity or ())))) if tool else ()
+
+
 def looks_up(name: str) -> bool:
     """Return whether the tool can find out by itself whether something happened."""
     tool = find(name)

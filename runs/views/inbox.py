@@ -20,7 +20,12 @@ def inbox(request: doors.Request) -> HttpResponse:
         case "count":
             return render(request, "_shared/queue_count.html")
         case "news":
-            news = selector.news(params)
+            news = selector.news(doors.viewer(request), params)
+            if news.fresh and news.empty:  # no row could move under somebody's cursor: show them at once
+                page = selector.page(doors.viewer(request), params)
+                response = render(request, "inbox.html#list", {"page": page})
+                response["HX-Retarget"], response["HX-Reswap"] = "#list", "outerMorph"
+                return response
             known = {"known": params.get("known", "")}
             return render(request, "inbox.html#news", {"news": news, "page": known})
     page = selector.page(doors.viewer(request), params)

@@ -11,7 +11,7 @@ export function words(moment, now = Date.now()) {
   if (size < 5) return relative.format(0, "second");
   if (size > 7 * 86400) return day.format(moment);
   const [unit, length] = units.find(([, unitLength]) => size >= unitLength);
-  return relative.format(Math.trunc(seconds / length), unit);
+  return relative.format(Math.round(seconds / length), unit);
 }
 
 export function refresh() {

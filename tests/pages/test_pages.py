@@ -98,14 +98,28 @@ def test_empty_states(who: factories.People, as_: As) -> None:
 
 
 def test_badge_tab_and_list_agree(who: factories.People, house: factories.House, as_: As) -> None:
-    client = as_(who.reviewer)
-    page = text(client, reverse("inbox"))
-    count = models.Review.objects.filter(status="open").count()
-    assert page.count("data-row-link") == count
-    assert f"Inbox ({count})" in page
-    assert f'<span class="badge badge-ask">{count}<' in page
-    assert f'Waiting <span class="badge">{count}</span>' in page
-    assert f"{count}<" in text(client, f"{reverse('inbox')}?part=count")
+    rows = models.Review.objects.filter(status="open")
+    every, failed = rows.count(), rows.filter(kind="failure").count()
+    shares = {
+        "reviewer": every - failed,
+        "operator": failed,
+        "admin": every,
+        "viewer": every,
+        "auditor": every,
+    }
+    assert 0 < failed < every
+    for role, count in shares.items():
+        client = as_(who.named(role))
+        page = text(client, reverse("inbox"))
+        assert page.count("data-row-link") == count, role
+        assert f"Inbox ({count})" in page
+        assert f'<span class="badge badge-ask">{count}<' in page
+        assert f'Waiting <span class="badge">{count}</span>' in page
+        assert f"{count}<" in text(client, f"{reverse('inbox')}?part=count")
+        others = text(client, f"{reverse('inbox')}?only=others")
+        assert others.count("data-row-link") == every - count
+        assert others.count("Not yours to decide") == every - count
+        assert ("Others" in page) == (every > count)
 
 
 def test_news_counts_what_came_and_went(who: factories.People, as_: As) -> None:
@@ -121,6 +135,25 @@ def test_news_counts_what_came_and_went(who: factories.People, as_: As) -> None:
     page = text(client, place)
     assert "1 new" in page
     assert "1 already decided" in page
+
+
+def test_an_empty_inbox_fills_by_itself(who: factories.People, as_: As) -> None:
+    client = as_(who.reviewer)
+    factories.failed(who.operator)  # waits for operators: no news for a reviewer
+    known = re.search(r'"known": "([^"]*)"', text(client, reverse("inbox")))
+    assert known
+    place = f"{reverse('inbox')}?part=news&known={known[1]}"
+    quiet = client.get(place)
+    assert "HX-Retarget" not in quiet.headers
+    assert " new" not in quiet.content.decode()
+    factories.held(who.operator, name="one")
+    loaded = client.get(place)
+    assert loaded.headers["HX-Retarget"] == "#list"
+    page = loaded.content.decode()
+    assert page.lstrip().startswith('<div id="list"')
+    assert "Will do one." in page
+    assert 'Waiting <span class="badge">1</span>' in page
+    assert "Nothing waits for you" not in page
 
 
 def test_queries_do_not_grow_with_rows(who: factories.People, as_: As) -> None:
