@@ -77,7 +77,7 @@ def sit_down(server: str, context: BrowserContext, user: models.User | None) -> 
 def _sign_in(server: str, context: BrowserContext, user: models.User) -> None:
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.save()
     context.add_cookies(
