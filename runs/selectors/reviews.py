@@ -65,7 +65,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         expires_at=review.expires_at,
         said=_said(action),
         steps=review_parts.steps(run.pk, action),
-        facts=review_parts.facts(action),
+        facts=review_parts.facts(action, exact.stored(text) if text and sound else {}),
         first_time=(),
         quorum=review.quorum,
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),

@@ -8,7 +8,10 @@ export const singleKeysOn = () => localStorage.getItem(stored) !== "off";
 const single = (element) => !/\b(Mod|Control|Alt|Meta)\b/.test(element.dataset.hotkey);
 const dialogOpen = () => document.querySelector("dialog[open]") !== null;
 
+const mac = navigator.platform.startsWith("Mac");
+
 export function refresh() {
+  if (mac) for (const mark of document.querySelectorAll("[data-send-key]")) mark.textContent = "⌘ ↵";
   for (const element of installed) {
     if (!element.isConnected || (single(element) && !singleKeysOn())) {
       uninstall(element);
@@ -34,7 +37,7 @@ function row(keys, text) {
   keys.forEach((key, index) => {
     if (index) marks.append(" ");
     const mark = document.createElement("kbd");
-    mark.textContent = key.replace("Shift+", "").replace("Mod", navigator.platform.startsWith("Mac") ? "Cmd" : "Ctrl");
+    mark.textContent = key.replace("Shift+", "").replace("Mod", mac ? "⌘" : "Ctrl");
     marks.append(mark);
   });
   line.append(words, marks);
@@ -47,6 +50,9 @@ function fill(dialog) {
     return row(shown.flatMap((key) => key.split(" ")), label(element));
   });
   if (document.querySelector("[data-cursor]")) rows.push(row(["Enter"], "Open the row"));
+  if (document.querySelector("form[data-gate]")) {
+    rows.push(row(["End", "a", "…", "Mod", "Enter"], "Approve: read to the end, go to the form, type, send"));
+  }
   if (document.querySelector("form[data-submit-key]")) rows.push(row(["Mod", "Enter"], "Send the form you are in"));
   dialog.querySelector("[data-keys-list]").replaceChildren(...rows);
   dialog.querySelector("[data-keys-switch]").checked = singleKeysOn();
@@ -62,6 +68,14 @@ export function start() {
       const part = element.parentElement;
       part.open = true;
       (part.querySelector("textarea, input:not([type=hidden])") ?? element).focus();
+    } else if (element.type === "radio") {
+      event.preventDefault(); // going to the answers chooses none of them
+      element.focus();
+    } else if (element.matches("form[data-gate] [required]")) {
+      const empty = [...element.form.querySelectorAll("[required]")].find((field) => !field.value.trim());
+      if (!empty) return;
+      event.preventDefault();
+      empty.focus();
     }
   }, { capture: true });
 

@@ -1,4 +1,5 @@
 // Everything here is comfort: each page works without it.
+import * as bar from "./bar.js";
 import * as copy from "./copy.js";
 import * as cursor from "./cursor.js";
 import * as drafts from "./drafts.js";
@@ -14,7 +15,7 @@ import * as undo from "./undo.js";
 
 document.documentElement.classList.add("js");
 
-const modules = [copy, cursor, drafts, gate, keys, live, menus, shows, speech, theme, times, undo];
+const modules = [bar, copy, cursor, drafts, gate, keys, live, menus, shows, speech, theme, times, undo];
 for (const module of modules) module.start?.();
 
 const refresh = () => {

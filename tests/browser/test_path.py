@@ -12,7 +12,7 @@ from runs import models
 from runs.demo import setup as demo
 from tests import factories
 from tests.browser.desk import Desk
-from tests.engine.conftest import go, step
+from tests.engine.conftest import answer, go, step
 from tests.engine.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,11 +103,18 @@ def test_the_final_tier_asks_for_the_value_again(who: factories.People, sit: Sit
     desk = sit(who.reviewer)
     page = desk.go(f"/reviews/{review.pk}/")
     page.locator("[data-must-see]").scroll_into_view_if_needed()
-    page.get_by_label("Say what you checked").fill("The contract.")
-    page.get_by_label("Type this again: Amount").fill("10.00")
+    page.keyboard.press("a")
+    expect(page.get_by_label("Type this again: Amount")).to_be_focused()  # the first step comes first
+    page.keyboard.type("10.00")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("a")
+    expect(page.get_by_label("Say what you checked")).to_be_focused()
+    page.keyboard.type("The contract.")
     page.get_by_role("button", name="finally").click()
     expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
     expect(page.get_by_label("Say what you checked")).to_have_value("The contract.")
+    page.get_by_role("link", name="Type this exactly as it is shown").click()
+    expect(page.get_by_label("Type this again: Amount")).to_be_focused()
     page.get_by_label("Type this again: Amount").fill("1.00")
     page.get_by_role("button", name="finally").click()
     expect(page.locator("#main").get_by_text("Approved:")).to_be_visible()
@@ -133,6 +140,57 @@ def test_somebody_was_faster_and_what_was_typed_stays(who: factories.People, sit
     expect(page.get_by_label("What you had typed")).to_have_value("An hour of thinking.")
 
 
+def test_the_news_is_in_sight_of_who_fills_in_the_long_form(who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator, tool="costly", name="fee")
+    page = sit(who.reviewer, viewport={"width": 1280, "height": 500}).go(f"/reviews/{review.pk}/")
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
+    page.locator("[data-must-see]").scroll_into_view_if_needed()
+    page.get_by_label("Say what you checked").fill("An hour of thinking.")
+    answer(review, factories.person("other", "reviewer"), "approve", retype="1.00")
+    expect(page.locator("#live")).to_contain_text("other approved this.")
+    expect(page.locator("#live .banner")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_label("Say what you checked")).to_be_focused()
+    expect(page.get_by_label("Say what you checked")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("tool", ["lookup", "costly"])
+def test_the_bar_of_a_phone_leads_to_the_decision_and_steps_aside(
+    who: factories.People, sit: Sit, tool: str
+) -> None:
+    review = factories.held(who.operator, tool=tool)
+    page = sit(who.reviewer, viewport={"width": 390, "height": 640}).go(f"/reviews/{review.pk}/")
+    bar = page.locator(".decide-bar")
+    expect(bar).to_be_visible()
+    bar.get_by_role("link", name="Approve").click()
+    expect(page.locator("#f-approve-retype" if tool == "costly" else "#f-approve-reason")).to_be_focused()
+    expect(bar).to_be_hidden()
+    page.evaluate("window.scrollTo(0, 0)")
+    expect(bar).to_be_visible()
+
+
+def test_what_is_missing_is_said_by_the_page(who: factories.People, sit: Sit) -> None:
+    review = factories.held(who.operator)
+    page = sit(who.reviewer).go(f"/reviews/{review.pk}/")
+    page.locator("[data-must-see]").scroll_into_view_if_needed()
+    button = page.locator("#approve [type=submit]")
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+    expect(button.locator("kbd")).to_have_text("Ctrl ↵")
+    button.click()
+    expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
+    expect(page.locator("#f-approve-reason-error")).to_be_visible()
+
+
+def test_going_to_the_answers_chooses_none(who: factories.People, sit: Sit) -> None:
+    review = models.Review.objects.get(run=factories.failed(who.operator))
+    page = sit(who.operator).go(f"/reviews/{review.pk}/")
+    page.wait_for_function("document.documentElement.classList.contains('js')")
+    page.keyboard.press("a")
+    expect(page.get_by_label("Try again")).to_be_focused()
+    expect(page.locator("[name=verdict]:checked")).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("link", name="Choose what next.")).to_be_visible()
+
+
 def test_take_an_approval_back(who: factories.People, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.CKPTSITE, "UNDO_WINDOW_2", 60.0)
     review = factories.held(who.operator)
@@ -144,7 +202,13 @@ def test_take_an_approval_back(who: factories.People, sit: Sit, monkeypatch: pyt
     expect(page.locator("#main").get_by_text("It starts in")).to_be_visible()
     page.get_by_role("button", name="Take it back").click()
     expect(page.locator("#main").get_by_text("Taken back. Nothing was done")).to_be_visible()
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()  # it stays where it was
+    page.get_by_role("link", name="it is asked again").click()
+    expect(page.locator("#decide")).to_contain_text("You took it back.")
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
     go(review.run)
+    page.locator("#live").get_by_role("link", name="It is asked again here").click()
+    expect(page.locator("#approve")).to_be_visible()
     assert World.effects() == []
     assert models.Review.objects.filter(status="open").count() == 1
 

@@ -311,6 +311,26 @@ def test_a_failed_run_is_tried_again_by_an_operator_only(who: factories.People, 
     assert go(run).status == "succeeded"
 
 
+def test_a_failed_run_leaves_the_choice_open(who: factories.People, as_: As) -> None:
+    review = only_review(factories.failed(who.operator))
+    client = as_(who.operator)
+    page = client.get(reverse("review", args=[review.pk])).content.decode()
+    assert " checked" not in page.split('id="f-verdict"')[1].split("</fieldset>")[0]
+    form = fields(page, form='value="retry"') | {"reason": "The file is there now."}
+    response = send(client, review, form)
+    assert response.status_code == 422
+    assert "Choose what next." in response.content.decode()
+
+
+def test_the_page_says_who_started_the_run_and_spells_the_identity_as_given(
+    who: factories.People, as_: As
+) -> None:
+    review = factories.held(who.operator, tool="costly", name="Fee 3")
+    page = as_(who.reviewer).get(reverse("review", args=[review.pk])).content.decode()
+    assert f"<dt>Started by</dt><dd>{who.operator.display()}</dd>" in page
+    assert "name “Fee 3”" in page
+
+
 def test_a_get_never_decides(who: factories.People, as_: As) -> None:
     review = factories.held(who.operator)
     client = as_(who.reviewer)
