@@ -32,6 +32,7 @@ class Entry(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name_plural = "entries"
         constraints = [
             one_of("runs_entry_kind", "kind", lifecycle.EntryKind),
             models.UniqueConstraint(fields=["run", "position"], name="runs_entry_position"),

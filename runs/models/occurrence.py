@@ -60,6 +60,7 @@ class Evidence(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name_plural = "evidence"
         constraints = [models.UniqueConstraint(fields=["action", "number"], name="runs_evidence_number")]
 
     def __str__(self) -> str:

@@ -14,6 +14,9 @@ class Policy(models.Model):
 
     name = models.SlugField(max_length=80, unique=True)
 
+    class Meta:
+        verbose_name_plural = "policies"
+
     def __str__(self) -> str:
         return self.name
 
