@@ -204,6 +204,8 @@ RUN_FINAL = frozenset({Run.SUCCEEDED, Run.CANCELLED})
 ACTION_OPEN = frozenset({Action.PROPOSED, Action.HELD, Action.APPROVED, Action.INTENT, Action.IN_DOUBT})
 ACTION_UNSETTLED = frozenset({Action.INTENT, Action.IN_DOUBT})
 STEP_CLOSED = frozenset({Step.DONE, Step.SKIPPED, Step.REFUSED})
+STEP_BEHIND = frozenset({Step.DONE, Step.SKIPPED})
+STEP_NOT_DONE = frozenset({Step.REFUSED, Step.FAILED})
 EXPIRING_KINDS = frozenset({ReviewKind.ACTION, ReviewKind.PLAN, ReviewKind.QUESTION})
 
 

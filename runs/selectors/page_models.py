@@ -135,6 +135,7 @@ class RunRow:
     created_at: Moment
     changed_at: Moment
     steps_done: int
+    steps_not_done: int  # by decision or by failure
     steps_total: int
     cost: Amount | None
     open_reviews: int

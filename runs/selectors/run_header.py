@@ -28,7 +28,9 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         queue.open_reviews().filter(run=run).select_related("action").order_by(*queue.ORDER)[: ASKS_SHOWN + 1]
     )
     steps = models.PlanStep.objects.filter(run=run).aggregate(
-        total=Count("pk"), done=Count("pk", filter=Q(state__in=lifecycle.STEP_CLOSED))
+        total=Count("pk"),
+        done=Count("pk", filter=Q(state__in=lifecycle.STEP_BEHIND)),
+        not_done=Count("pk", filter=Q(state__in=lifecycle.STEP_NOT_DONE)),
     )
     frame = (
         models.Installation.objects.annotate(now=now.ClockNow()).values_list("paused_all", "now").get(pk=1)
@@ -68,6 +70,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         ),
         meters=meters(run, moment),
         steps_done=steps["done"],
+        steps_not_done=steps["not_done"],
         steps_total=steps["total"],
         tabs=tuple(
             page_models.Tab(name=name, label=label, count=None, current=name == tab, query="")

@@ -65,6 +65,7 @@ class RunHeader:
     reviews: tuple[OpenReview, ...]
     meters: tuple[Meter, ...]
     steps_done: int
+    steps_not_done: int  # by decision or by failure
     steps_total: int
     tabs: tuple[
         page_models.Tab, ...

@@ -1,4 +1,4 @@
-"""What a run has used: model calls, tool calls, and time."""
+"""What a run has used: turns, tool calls, and time."""
 
 from __future__ import annotations
 

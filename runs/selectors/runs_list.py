@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
@@ -40,9 +40,8 @@ def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> p
     rows = rows.annotate(
         now=now.ClockNow(),
         steps_total=Coalesce(Subquery(steps.annotate(n=Count("pk")).values("n")), 0),
-        steps_done=Coalesce(
-            Subquery(steps.filter(state__in=lifecycle.STEP_CLOSED).annotate(n=Count("pk")).values("n")), 0
-        ),
+        steps_done=_steps_in(steps, lifecycle.STEP_BEHIND),
+        steps_not_done=_steps_in(steps, lifecycle.STEP_NOT_DONE),
         changed_at=Subquery(entries.values("created_at")[:1]),
     )
     found, paging = keyset.page(
@@ -60,6 +59,10 @@ def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> p
         filtered=bool(only),
         start=start,
     )
+
+
+def _steps_in(steps: QuerySet[models.PlanStep], states: frozenset[lifecycle.Step]) -> Coalesce:
+    return Coalesce(Subquery(steps.filter(state__in=states).annotate(n=Count("pk")).values("n")), 0)
 
 
 def _filters(only: str) -> tuple[page_models.Choice, ...]:
@@ -91,6 +94,7 @@ def _row(run: Any, asked: list[words.Asked], *, paused_all: bool) -> page_models
         created_at=run.created_at,
         changed_at=run.changed_at or run.created_at,
         steps_done=run.steps_done,
+        steps_not_done=run.steps_not_done,
         steps_total=run.steps_total,
         cost=now.dollars(run.cost_micro, known=run.cost_known),
         open_reviews=len(asked),

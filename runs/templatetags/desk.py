@@ -43,7 +43,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "denied": ("Blocked by policy", "bad", "ban"),
         "rejected": ("Rejected", "bad", "circle-x"),
         "expired": ("Nobody answered in time", "quiet", "clock"),
-        "superseded": ("Replaced", "quiet", "skip-forward"),
+        "superseded": ("Not done", "quiet", "skip-forward"),
         "failed": ("Did not happen", "bad", "circle-alert"),
         "in_doubt": ("May have happened", "doubt", "circle-question-mark"),
         "abandoned": ("Never found out", "doubt", "circle-question-mark"),

@@ -305,3 +305,35 @@ def test_the_log_names_people_as_the_header_does(who: factories.People, as_: As)
     assert page.count('<p class="faint">Ola Perez</p>') >= 2
     assert '<p class="faint">operator-1</p>' not in page
     assert '<p class="faint">You</p>' in text(as_(who.operator), reverse("run", args=[run.pk]))
+
+
+def test_a_stopped_run_claims_no_progress(who: factories.People, as_: As) -> None:
+    run = go(factories.start(who.operator, step("look", "it"), *(step("lookup", f"mail {n}", id=n) for n in "ab")))
+    holds.stop(run.pk, reason="x", by=Actor(user=who.operator))
+    go(run)
+    client = as_(who.viewer)
+    states = list(models.PlanStep.objects.filter(run=run).order_by("order").values_list("state", flat=True))
+    refused = states.count("refused")
+    assert states[0] == "done"
+    assert refused
+    page = text(client, reverse("run", args=[run.pk]))
+    assert f"<dd>1 <span>done, {refused} not done of {len(states)}</span></dd>" in page
+    assert "Not done</span>" in page
+    assert "Replaced" not in page
+    assert f'1 of {len(states)}<div class="faint">{refused} not done</div>' in text(client, reverse("runs"))
+
+
+def test_usage_counts_turns_where_there_is_no_model(who: factories.People, as_: As) -> None:
+    run = go(factories.start(who.operator, step("look", "it")))
+    page = text(as_(who.viewer), reverse("run-usage", args=[run.pk]))
+    assert "<caption>Turns</caption>" in page
+    assert 'data-label="Turns">' in page
+    assert "Model calls" not in page
+
+
+def test_the_administration_speaks_english(who: factories.People, as_: As) -> None:
+    page = text(as_(who.admin), reverse("admin:index"))
+    assert "Entries" in page
+    assert "Policies" in page
+    for odd in ("Entrys", "Policys", "Evidences"):
+        assert odd not in page
