@@ -61,7 +61,7 @@ def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> p
     )
 
 
-def _steps_in(steps: QuerySet[models.PlanStep], states: frozenset[lifecycle.Step]) -> Coalesce:
+def _steps_in(steps: QuerySet[models.PlanStep, Any], states: frozenset[lifecycle.Step]) -> Coalesce:
     return Coalesce(Subquery(steps.filter(state__in=states).annotate(n=Count("pk")).values("n")), 0)
 
 

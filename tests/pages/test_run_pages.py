@@ -1,0 +1,81 @@
+"""What the pages of a run say about it: what could not be used, who did what, how far it came, what it used."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from runs import models
+from runs.transitions import holds
+from runs.transitions.actor import Actor
+from tests import factories
+from tests.engine.conftest import go, step
+from tests.pages.conftest import As
+from tests.pages.test_pages import RUN_PAGES, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_rows_that_could_not_be_used_are_said_while_it_matters(who: factories.People, as_: As) -> None:
+    run = go(factories.demo_run(who.operator))
+    client = as_(who.reviewer)
+    page = text(client, reverse("run", args=[run.pk]))
+    found = re.search(r'href="[^"#]*#e(\d+)">6 rows could not be used</a>', page)
+    assert found
+    line = page.index(f'id="e{found[1]}"')
+    assert "tone-ask" in page[line - 60 : line]
+    assert page.rindex("<details", 0, line) <= page.rindex("</details>", 0, line)  # not folded away
+    for name in RUN_PAGES:
+        assert "6 rows could not be used</a>" in text(client, reverse(name, args=[run.pk]))
+    holds.stop(run.pk, reason="x", by=Actor(user=who.operator))
+    go(run)
+    assert "could not be used</a>" not in text(client, reverse("run", args=[run.pk]))
+
+
+def test_the_log_names_people_as_the_header_does(who: factories.People, as_: As) -> None:
+    who.operator.first_name, who.operator.last_name = "Ola", "Perez"
+    who.operator.save()
+    run = go(factories.start(who.operator, step("lookup", "mail")))
+    holds.pause(run.pk, reason="Lunch.", by=Actor(user=who.operator))
+    holds.resume(run.pk, by=Actor(user=who.operator))
+    go(run)
+    page = text(as_(who.viewer), reverse("run", args=[run.pk]))
+    assert page.count('<p class="faint">Ola Perez</p>') >= 2
+    assert '<p class="faint">operator-1</p>' not in page
+    assert '<p class="faint">You</p>' in text(as_(who.operator), reverse("run", args=[run.pk]))
+
+
+def test_a_stopped_run_claims_no_progress(who: factories.People, as_: As) -> None:
+    run = go(
+        factories.start(who.operator, step("look", "it"), *(step("lookup", f"mail {n}", id=n) for n in "ab"))
+    )
+    holds.stop(run.pk, reason="x", by=Actor(user=who.operator))
+    go(run)
+    client = as_(who.viewer)
+    states = list(models.PlanStep.objects.filter(run=run).order_by("order").values_list("state", flat=True))
+    refused = states.count("refused")
+    assert states[0] == "done"
+    assert refused
+    page = text(client, reverse("run", args=[run.pk]))
+    assert f"<dd>1 <span>done, {refused} not done of {len(states)}</span></dd>" in page
+    assert "Not done</span>" in page
+    assert "Replaced" not in page
+    assert f'1 of {len(states)}<div class="faint">{refused} not done</div>' in text(client, reverse("runs"))
+
+
+def test_usage_counts_turns_where_there_is_no_model(who: factories.People, as_: As) -> None:
+    run = go(factories.start(who.operator, step("look", "it")))
+    page = text(as_(who.viewer), reverse("run-usage", args=[run.pk]))
+    assert "<caption>Turns</caption>" in page
+    assert 'data-label="Turns">' in page
+    assert "Model calls" not in page
+
+
+def test_the_administration_speaks_english(who: factories.People, as_: As) -> None:
+    page = text(as_(who.admin), reverse("admin:index"))
+    assert "Entries" in page
+    assert "Policies" in page
+    for odd in ("Entrys", "Policys", "Evidences"):
+        assert odd not in page
