@@ -10,7 +10,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.transitions import audit, clock_time, inbox, log, texts
+from runs.transitions import audit, clock_time, holds, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -38,6 +38,7 @@ class Answer:
     receipt: str = ""
     evidence_number: int = 0
     rendered_at: datetime.datetime | None = None
+    stop: bool = False  # with a rejection: end the run too
 
 
 def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
@@ -73,6 +74,8 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
         )
         now = clock_time.now()
         _check_right(review, run, answer, user)
+        if answer.stop:
+            holds.may_stop(by)
         _check_fresh(review, answer, now)
         _check_fit(review, run, answer, now)
         decision = models.Decision.objects.create(
@@ -98,6 +101,8 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
             subject=f"review {review.pk}",
             content=_facts(review, answer),
         )
+        if answer.stop and run.stop_at is None and run.status not in lifecycle.RUN_ENDED:
+            holds.ask_stop(run, reason=answer.reason, by=by)
         hints.changed(run.pk, inbox=True)
     return decision
 
@@ -176,6 +181,8 @@ def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) 
 def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
     if answer.verdict not in ANSWERS.get(review.kind, ()):
         raise Invalid(f"{answer.verdict!r} is no answer to this question.")
+    if answer.stop and answer.verdict != REJECT:
+        raise Invalid("Only a rejection can stop the run too.")
     if answer.verdict == REJECT and not texts.says(answer.reason):
         raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
     if review.reason_required and not texts.says(answer.reason):

@@ -70,7 +70,7 @@ def resume(run_id: int, *, by: Actor) -> models.Run:
 
 def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """End the run at its next safe point; what is under way finishes, nothing else starts. Refuses Invalid, Stale."""
-    user = _entitled(by, rights.Act.STOP, "stop")
+    may_stop(by)
     reason = texts.typed(reason, "reason")
     if not reason:
         raise Invalid("Say why the run is stopped; the reason stays in its record.")
@@ -78,21 +78,32 @@ def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
         run = _lock_open(run_id)
         if run.stop_at is not None:
             raise Stale("This run is being stopped already.")
-        run.stop_by, run.stop_reason, run.stop_at = user, reason, clock_time.now()
-        run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
-        if run.status == lifecycle.Run.PAUSED:
-            run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
-            run.reason, run.wake_at = "stop", run.stop_at
-        run.save(
-            update_fields=["stop_by", "stop_reason", "stop_at", "hold_by", "hold_reason", "hold_right", "remind_at",
-                           "status", "reason", "wake_at"],
-        )  # fmt: skip
-        inbox.leave(run, models.Fact.Kind.STOP, {"reason": run.stop_reason}, by=user, mover="P")
-        audit.append(
-            "run.stop_asked", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.stop_reason}
-        )
+        ask_stop(run, reason=reason, by=by)
         hints.changed(run.pk)
         return run
+
+
+def may_stop(by: Actor) -> models.User:
+    """Return who asks for a stop. Refuses NotYours without the right."""
+    return _entitled(by, rights.Act.STOP, "stop")
+
+
+def ask_stop(run: models.Run, *, reason: str, by: Actor) -> None:
+    """Write the stop on a run that the caller's transaction has locked: open, and not being stopped yet."""
+    user = may_stop(by)
+    run.stop_by, run.stop_reason, run.stop_at = user, reason, clock_time.now()
+    run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
+    if run.status == lifecycle.Run.PAUSED:
+        run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
+        run.reason, run.wake_at = "stop", run.stop_at
+    run.save(
+        update_fields=["stop_by", "stop_reason", "stop_at", "hold_by", "hold_reason", "hold_right", "remind_at",
+                       "status", "reason", "wake_at"],
+    )  # fmt: skip
+    inbox.leave(run, models.Fact.Kind.STOP, {"reason": run.stop_reason}, by=user, mover="P")
+    audit.append(
+        "run.stop_asked", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.stop_reason}
+    )
 
 
 def _entitled(by: Actor, act: rights.Act, word: str) -> models.User:

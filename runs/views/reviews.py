@@ -15,7 +15,7 @@ from runs.forms import decisions as forms
 from runs.forms import marks
 from runs.selectors import queue, review_models
 from runs.selectors import reviews as selector
-from runs.transitions import decisions, holds, refusals
+from runs.transitions import decisions, refusals
 from runs.views import doors, flash
 
 
@@ -64,8 +64,6 @@ def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
         return _again(request, selector.page(row.pk, viewer), given, 422, errors={"": refusal.message})
     except refusals.Stale as refusal:
         return _again(request, selector.page(row.pk, viewer), given, 409, conflict=refusal.message)
-    if given.verdict == decisions.REJECT and given.then == "stop":
-        _stop(request, row.run_id, given.reason)
     after = access.review_for(request.user, decision.review_id)
     return doors.lead(request, flash.following(queue.next_for(viewer, after=after), done=after.pk))
 
@@ -78,14 +76,6 @@ def _not_theirs(page: review_models.ReviewPage, given: forms.Given) -> bool:
 def _fresh(page: review_models.ReviewPage, given: forms.Given) -> bool:
     """Return whether the form shows the question as it stands: else what was typed is about something else."""
     return (given.revision, given.digest) == (page.marks.revision, page.marks.digest)
-
-
-def _stop(request: doors.Request, run_id: int, reason: str) -> None:
-    """Stop the run of a rejected action too; one that is stopping already is no conflict."""
-    try:
-        holds.stop(run_id, reason=reason, by=doors.actor(request))
-    except refusals.Stale:
-        return
 
 
 def _asked(row: models.Review) -> forms.Asked:
@@ -110,6 +100,7 @@ def _answer(given: forms.Given) -> decisions.Answer:
         receipt=given.receipt,
         evidence_number=given.evidence_number,
         rendered_at=given.rendered_at,
+        stop=given.verdict == decisions.REJECT and given.then == "stop",
     )
 
 
