@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.utils import timezone
 
-from runs import exact, models, rights
+from runs import exact, models
 from runs.engine import frontier, verifier
 from runs.transitions import clocks, decisions, holds, refusals, starts, steps
 from runs.transitions.actor import Actor
@@ -290,40 +290,3 @@ def test_somebody_elses_start_form_is_refused(start: Start, operator: models.Use
     other = Actor(user=person("ada", "admin"))
     with pytest.raises(refusals.Stale, match="used already"):
         starts.start_run(name, input={}, title="", by=other, token=run.start_token)
-
-
-def test_a_rejection_that_stops_the_run_is_one_commit(
-    start: Start, reviewer: models.User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Either both are written or none: a run never goes on past a rejection that was to stop it."""
-    run = go(start(step("lookup", "mail"), step("unprotected", "next")))
-    review = only_review(run)
-
-    def dies(*_: object, **__: object) -> None:
-        raise RuntimeError("cut off")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(holds, "ask_stop", dies)
-        with pytest.raises(RuntimeError):
-            answer(review, reviewer, "reject", stop=True)
-    review.refresh_from_db()
-    assert (review.status, models.Decision.objects.count()) == ("open", 0)
-    with pytest.raises(refusals.Invalid):
-        answer(review, reviewer, "approve", stop=True)
-    answer(review, reviewer, "reject", reason="All of it is wrong.", stop=True)
-    run.refresh_from_db()
-    assert (run.stop_by, run.stop_reason) == (reviewer, "All of it is wrong.")
-    acts = list(models.AuditEvent.objects.order_by("-seq").values_list("act", flat=True)[:2])
-    assert acts == ["run.stop_asked", "review.reject"]
-    assert go(run).status == "cancelled"
-    assert World.effects() == []
-
-
-def test_who_may_not_stop_runs_decides_nothing_by_a_rejection_that_would(
-    start: Start, reviewer: models.User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    review = only_review(go(start(step("lookup", "mail"))))
-    monkeypatch.setitem(rights._TABLE, rights.Act.STOP, frozenset({rights.ADMIN}))
-    with pytest.raises(refusals.NotYours):
-        answer(review, reviewer, "reject", stop=True)
-    assert not models.Decision.objects.exists()
