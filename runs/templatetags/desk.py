@@ -55,6 +55,9 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "unknown": ("Unknown", "doubt", "circle-question-mark"),
         "undone": ("Undone", "quiet", "undo-2"),
     },
+    "answer": {  # what a person did with their own approval; no status of its own
+        "withdrawn": ("Taken back", "quiet", "undo-2"),
+    },
     "review": {
         "open": ("Waiting for you", "ask", "hourglass"),
         "approved": ("Approved", "good", "circle-check"),
@@ -63,7 +66,6 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "expired": ("Nobody answered in time", "quiet", "clock"),
         "settled": ("Found out meanwhile", "good", "circle-check"),
         "superseded": ("No longer asked", "quiet", "skip-forward"),
-        "withdrawn": ("Taken back", "quiet", "undo-2"),
     },
     "kind": {
         "action": ("Approval", "ask", "shield"),

@@ -37,12 +37,12 @@ def test_a_killed_child_comes_back(site: upping.Site, name: str) -> None:
     if name == "worker":
         ready.unlink()
     os.kill(before, signal.SIGKILL)
-    waiting.until(lambda: site.pid(name) not in {0, before}, within=20, what=f"{name} again")
+    waiting.until(lambda: site.pid(name) not in {0, before}, within=45, what=f"{name} again")
     folder = folders.Folder(site.data)
-    waiting.until(lambda: valkey.answers(folder) and postgres.answers(folder.database_url), within=20)
-    waiting.until(site.page, within=20, what="a page")
+    waiting.until(lambda: valkey.answers(folder) and postgres.answers(folder.database_url), within=45)
+    waiting.until(site.page, within=45, what="a page")
     if name == "worker":
-        waiting.until(ready.exists, within=20, what="a worker that takes messages")
+        waiting.until(ready.exists, within=45, what="a worker that takes messages")
     assert f"{name} ended (killed by signal 9)" in site.said
 
 

@@ -65,7 +65,7 @@ class Site:
 
     def pid(self, name: str) -> int:
         """The process that runs `name` now, or 0."""
-        with contextlib.suppress(FileNotFoundError, ValueError):
+        with contextlib.suppress(FileNotFoundError, ValueError, IndexError):  # it may be being written
             return int((self.data / "pids" / name).read_text(encoding="ascii").split()[0])
         return 0
 
