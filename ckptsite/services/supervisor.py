@@ -79,6 +79,9 @@ class Supervisor:
                 await asyncio.wait_for(self.stopping.wait(), delay)
             if self.stopping.is_set():
                 return
+            if name == "postgres":
+                # Its backends outlive a killed server for a while, and a new one refuses to start beside them.
+                processes.end_session(child.process.pid)
             try:
                 await self._spawn(child)
             except OSError as error:
