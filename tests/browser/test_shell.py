@@ -44,6 +44,7 @@ def test_two_keys_in_a_row_go_places(who: factories.People, sit: Sit) -> None:
     page.keyboard.press("g")
     page.keyboard.press("i")
     page.wait_for_url("**/inbox/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
 
 
 def test_single_keys_can_be_switched_off(who: factories.People, sit: Sit) -> None:

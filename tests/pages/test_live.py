@@ -134,6 +134,7 @@ def test_after_a_gap_every_page_looks_again(
     server.client_kill_filter(_type="pubsub")  # as when Valkey is started again
     stream.text = stream.text.split("event: resync", 1)[1]
     stream.until("event: resync")
+    assert stream.text.count("event: resync") == 1
 
 
 def test_a_slow_reader_is_told_to_look_again_and_nothing_piles_up() -> None:

@@ -106,6 +106,8 @@ def test_a_second_signal_cuts_patience_short(tmp_path: Path) -> None:
         keeper, folder, _ = made
         await keeper.start(program(folder, _STUBBORN))
         await on(folder)
+        pid = keeper.pid("web")
+        assert pid is not None
 
         async def patience() -> bool:
             keeper.killing.set()
@@ -113,6 +115,7 @@ def test_a_second_signal_cuts_patience_short(tmp_path: Path) -> None:
 
         async with asyncio.timeout(5):
             await keeper.stop("web", patience=patience, within=0)
+        assert processes.started_at(pid) is None
 
     run(tmp_path, act)
 
