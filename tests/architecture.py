@@ -17,7 +17,7 @@ WRITERS = frozenset(
 TRANSACTIONS = frozenset(
     {"atomic", "on_commit", "select_for_update", "set_autocommit", "savepoint", "commit", "rollback"}
 )
-_WRITES_SQL = re.compile(
+WRITES_SQL = re.compile(
     r"\b(insert\s+into|update|delete\s+from|merge\s+into|truncate(\s+table)?|copy)\s+(only\s+)?\"?runs_\w+",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ def status_written(source: str) -> list[str]:
             ]
         elif isinstance(node, ast.Call):
             found += _status_call(node)
-        elif (text := _text(node)) and (match := _WRITES_SQL.search(text)):
+        elif (text := _text(node)) and (match := WRITES_SQL.search(text)):
             found.append(f"line {node.lineno}: SQL writes ({match.group()})")  # type: ignore[attr-defined]
     return found
 

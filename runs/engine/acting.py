@@ -50,6 +50,7 @@ def _read_one(
     try:
         points.reach("read.before_run")
         receipt = tool.run(args, Context(run_id=front.run.pk, timeout=timeout))
+        points.reach("read.after_run")
         value = exact.stored(exact.canonical(receipt.value, limit=None))
     except DidNotHappen as error:
         steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
@@ -171,11 +172,13 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
     args = preparing.arguments_of(action, tool)
     beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
     try:
+        points.reach("lookup.before_run")
         receipt = tool.lookup(
             args,
             [action.occurrence.key],
             Context(run_id=front.run.pk, timeout=settings.CKPTSITE["READ_TIMEOUT"]),
         )
+        points.reach("lookup.after_run")
     except Exception as error:  # a look-up that fails says nothing
         log.warning(
             "lookup_failed", run=front.run.pk, action_id=action.pk, error=f"{type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, state
+from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
 from runs.engine import verdicts
 from runs.engine.context import Context
@@ -58,7 +58,9 @@ def precondition_of(front: frontiers.Frontier, tool: Tool, args: Any) -> Mapping
     """Return the part of the world that the decision rests on, as exact JSON, or None."""
     if not tool.has_precondition():
         return None
+    points.reach("precondition.before_run")
     found = tool.precondition(args, _looking(front))
+    points.reach("precondition.after_run")
     return None if found is None else exact.stored(exact.canonical(dict(found)))
 
 
@@ -73,7 +75,9 @@ def _prepared(
     preview: Mapping[str, Any] | None = None
     precondition: Mapping[str, Any] | None = None
     try:
+        points.reach("preview.before_run")
         shown = tool.preview(args, _looking(front))
+        points.reach("preview.after_run")
         preview = exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
         precondition = precondition_of(front, tool, args)
     except Exception as error:  # a preview that fails is said, never hidden, and never stops the question

@@ -114,7 +114,7 @@ def wake_stranded() -> int:
         ids = [row[0] for row in cursor.fetchall()]
     woken = 0
     for run_id in ids:
-        with committing("wake"):
+        with committing("stranded"):
             run = inbox.lock(run_id)
             if run.status != lifecycle.Run.WAITING:
                 continue

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import Group
-from django.db import transaction
 from django.db.models import Q
 
 from runs import models, rights
 from runs.transitions import audit
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Stale
 
 
@@ -20,7 +20,7 @@ def administrator_exists() -> bool:
 
 def make_first_administrator(user: models.User, *, ip: str | None) -> models.User:
     """Return the saved user as the first administrator. Refuses Stale when there is one already."""
-    with transaction.atomic(durable=True):
+    with committing("first_administrator"):
         models.AuditHead.objects.select_for_update().get(
             pk=1
         )  # two set-ups at once: the second one waits here

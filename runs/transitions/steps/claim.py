@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-from runs import lifecycle, models
+from runs import lifecycle, models, points
 from runs.models.run import FORMAT
 from runs.transitions import clock_time, log
 from runs.transitions.committing import committing
@@ -71,6 +71,9 @@ def longest_effect() -> float:
 
 def renew(held: Claim) -> bool:
     """Return whether the lease was renewed; False means that the authority is lost."""
+    points.reach("renew.before")
     with connection.cursor() as cursor:
         cursor.execute(_RENEW, [settings.CKPTSITE["LEASE"], held.run_id, held.fence])
-        return bool(cursor.rowcount)
+        renewed = bool(cursor.rowcount)
+    points.reach("renew.after")
+    return renewed
