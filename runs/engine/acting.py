@@ -1,8 +1,7 @@
-"""Carrying out reads and effects. No transaction is open and no lock is held while a tool runs."""
+"""Carrying out effects and looking them up. Tools are called through `outside`, which holds nothing."""
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,63 +11,16 @@ from django.conf import settings
 
 from runs import exact, planner, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import preparing, proposing, verdicts
+from runs.engine import outside, preparing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
-from runs.tools import registry
-from runs.tools.contract import BadArguments, DidNotHappen, Receipt, Tool
-from runs.transitions import clock_time, evidence, steps
+from runs.tools.contract import DidNotHappen, Receipt, Tool
+from runs.transitions import evidence, steps
 from runs.transitions.refusals import LostAuthority
 
 log = structlog.get_logger(__name__)
 
-READ_TRIES = 3
 BACKOFF = 2.0
-
-
-def read(
-    claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
-) -> None:
-    """Run the reads and store each result when it arrives; a failed one is tried again with back-off, three times."""
-    for call in calls:
-        if beat.lost:
-            raise LostAuthority("the heartbeat lost the run")
-        _read_one(claim, front, call, proposing.arguments_of_call(front, call.id), beat)
-
-
-def _read_one(
-    claim: steps.Claim, front: frontiers.Frontier, call: state.CallState, arguments: Any, beat: Heartbeat
-) -> None:
-    try:
-        tool = registry.get(call.tool)
-        args = tool.parse(arguments)
-    except (registry.UnknownTool, BadArguments) as error:
-        steps.read_failed(claim, call.id, step=call.step, reason=str(error), final=True, retry_at=None)
-        return
-    timeout = _timeout(tool, "READ_TIMEOUT")
-    beat.allow(timeout)
-    try:
-        points.reach("read.before_run")
-        receipt = tool.run(args, Context(run_id=front.run.pk, timeout=timeout))
-        points.reach("read.after_run")
-        value = exact.stored(exact.canonical(receipt.value, limit=None))
-    except DidNotHappen as error:
-        steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
-        return
-    except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
-        log.warning("read_failed", tool=call.tool, error=f"{type(error).__name__}: {error}")
-        final = call.failures + 1 >= READ_TRIES
-        again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)
-        steps.read_failed(
-            claim,
-            call.id,
-            step=call.step,
-            reason=f"{type(error).__name__}: {error}",
-            final=final,
-            retry_at=None if final else again.isoformat(),
-        )
-        return
-    steps.read(claim, call.id, step=call.step, summary=receipt.summary, value=value)
 
 
 def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> None:
@@ -81,8 +33,9 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
         policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
     )
     timeout = _timeout(tool, "EFFECT_TIMEOUT")
-    beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
-    precondition = preparing.precondition_of(front, tool, args) if action.precondition is not None else None
+    precondition = None
+    if action.precondition is not None:
+        precondition = preparing.precondition_of(front, tool, args, beat)
     began = time.monotonic()
     intent = steps.intent(
         claim,
@@ -105,13 +58,15 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     # The deadline counts from before the commit: never later than the one that was committed. A tool that outlives
     # it takes this process with it before the horizon, after which others may conclude that nothing happened.
     left = timeout - (time.monotonic() - began)
-    beat.allow(left, grace=min(settings.CKPTSITE["MARGIN"], settle_seconds(tool) / 2))
+    grace = min(settings.CKPTSITE["MARGIN"], settle_seconds(tool) / 2)
+    beat.allow(left, grace=grace)
     if left <= 0 or beat.lost:
         reason = "the time for sending had passed before it was sent"
         _store_absent(claim, move.call.id, intent, reason=reason, again=True)
         return
     ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
-    _send(claim, move.call.id, intent, lambda: tool.run(args, ctx))
+    within = left + grace * 1.5
+    _send(claim, move.call.id, intent, lambda: outside.act(lambda: tool.run(args, ctx), within=within))
 
 
 def _send(
@@ -170,15 +125,15 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
     assert action.occurrence is not None
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)
-    beat.allow(settings.CKPTSITE["READ_TIMEOUT"])
+    timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
+    keys = [action.occurrence.key]
+    ctx = Context(run_id=front.run.pk, timeout=timeout)
     try:
         points.reach("lookup.before_run")
-        receipt = tool.lookup(
-            args,
-            [action.occurrence.key],
-            Context(run_id=front.run.pk, timeout=settings.CKPTSITE["READ_TIMEOUT"]),
-        )
+        receipt = outside.look(lambda: tool.lookup(args, keys, ctx), beat=beat, timeout=timeout)
         points.reach("lookup.after_run")
+    except (LostAuthority, outside.Dropped):
+        raise
     except Exception as error:  # a look-up that fails says nothing
         log.warning(
             "lookup_failed", run=front.run.pk, action_id=action.pk, error=f"{type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, planner, state
-from runs.engine import acting, frontier, heartbeat, preparing, proposing
+from runs.engine import acting, frontier, heartbeat, outside, preparing, proposing, reading
 from runs.providers import contract
 from runs.transitions import steps
 from runs.transitions.refusals import Changed, LostAuthority
@@ -20,12 +20,9 @@ log = structlog.get_logger(__name__)
 MAX_CHANGED = 20
 """So many refusals in a row mean that something is wrong with this code, not that the inbox is busy."""
 
+never = heartbeat.never
+
 RESTS = (planner.Later, planner.Wait, planner.Pause, planner.Cancel, planner.Fail, planner.Finish)
-
-
-def never() -> bool:
-    """Return False: nobody asks this process to stop."""
-    return False
 
 
 def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
@@ -38,20 +35,20 @@ def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
         return False
     with structlog.contextvars.bound_contextvars(run_id=run_id, fence=claim.fence):
         try:
-            with heartbeat.beating(claim) as beat:
-                _slice(claim, beat, stopping)
+            with heartbeat.beating(claim, stopping=stopping) as beat:
+                _slice(claim, beat)
         except LostAuthority as error:
             log.warning("authority_lost", why=error.message)
     return True
 
 
-def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat, stopping: Callable[[], bool]) -> None:
+def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
     end = time.monotonic() + settings.CKPTSITE["SLICE"]
     looked: frozenset[state.CallId] = frozenset()
     changed = 0
     unread = claim.unread
     while not beat.lost:
-        if stopping():
+        if beat.stopping():
             steps.later(claim, reason="shutdown")
             return
         if time.monotonic() > end:
@@ -72,6 +69,8 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat, stopping: Callable[[],
             if changed > MAX_CHANGED:
                 steps.later(claim, reason="busy", after=1.0, trouble=error.message)
                 return
+            continue
+        except outside.Dropped:
             continue
         except (LostAuthority, contract.ProviderError):
             raise
@@ -99,7 +98,7 @@ def _perform(
             case planner.Prepare(calls=calls):
                 preparing.prepare(claim, front, calls, beat)
             case planner.Read(calls=calls):
-                acting.read(claim, front, calls, beat)
+                reading.read(claim, front, calls, beat)
             case planner.Act():
                 acting.act(claim, front, move, beat)
             case planner.LookUp():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
@@ -17,11 +17,20 @@ from runs.transitions import steps
 log = structlog.get_logger(__name__)
 
 
-class Heartbeat:
-    """Keeps one claim alive. `lost` turns True when the database says that the claim isn't ours any more."""
+def never() -> bool:
+    """Return False: nobody asks this process to stop."""
+    return False
 
-    def __init__(self, claim: steps.Claim) -> None:
+
+class Heartbeat:
+    """Keeps one claim alive. `lost` turns True when the database says that the claim isn't ours any more.
+
+    `stopping` says whether this process was told to stop.
+    """
+
+    def __init__(self, claim: steps.Claim, *, stopping: Callable[[], bool] = never) -> None:
         self.claim = claim
+        self.stopping = stopping
         self.lost = False
         self._ended = False
         self._changed = threading.Condition()
@@ -84,9 +93,9 @@ def end_process() -> None:
 
 
 @contextmanager
-def beating(claim: steps.Claim) -> Iterator[Heartbeat]:
+def beating(claim: steps.Claim, *, stopping: Callable[[], bool] = never) -> Iterator[Heartbeat]:
     """Keep the claim alive while the block runs."""
-    beat = Heartbeat(claim)
+    beat = Heartbeat(claim, stopping=stopping)
     beat.start()
     try:
         yield beat

@@ -10,12 +10,13 @@ from django.conf import settings
 
 from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import verdicts
+from runs.engine import outside, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry
 from runs.tools.contract import Tool
 from runs.transitions import steps
+from runs.transitions.refusals import LostAuthority
 
 log = structlog.get_logger(__name__)
 
@@ -54,12 +55,15 @@ def arguments_of(action: models.Action, tool: Tool) -> Any:
     return tool.parse(revision.arguments)
 
 
-def precondition_of(front: frontiers.Frontier, tool: Tool, args: Any) -> Mapping[str, Any] | None:
+def precondition_of(
+    front: frontiers.Frontier, tool: Tool, args: Any, beat: Heartbeat
+) -> Mapping[str, Any] | None:
     """Return the part of the world that the decision rests on, as exact JSON, or None."""
     if not tool.has_precondition():
         return None
+    timeout, ctx = _looking(front)
     points.reach("precondition.before_run")
-    found = tool.precondition(args, _looking(front))
+    found = outside.look(lambda: tool.precondition(args, ctx), beat=beat, timeout=timeout)
     points.reach("precondition.after_run")
     return None if found is None else exact.stored(exact.canonical(dict(found)))
 
@@ -70,16 +74,18 @@ def _prepared(
     action = front.actions[call.id]
     tool = tool_of(action)
     args = arguments_of(action, tool)
-    beat.allow(2 * settings.CKPTSITE["READ_TIMEOUT"])
     notes: list[str] = []
     preview: Mapping[str, Any] | None = None
     precondition: Mapping[str, Any] | None = None
     try:
+        timeout, ctx = _looking(front)
         points.reach("preview.before_run")
-        shown = tool.preview(args, _looking(front))
+        shown = outside.look(lambda: tool.preview(args, ctx), beat=beat, timeout=timeout)
         points.reach("preview.after_run")
         preview = exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
-        precondition = precondition_of(front, tool, args)
+        precondition = precondition_of(front, tool, args, beat)
+    except (LostAuthority, outside.Dropped):
+        raise
     except Exception as error:  # a preview that fails is said, never hidden, and never stops the question
         log.warning(
             "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
@@ -114,5 +120,6 @@ def _retype(tool: Tool, args: Any, tier: int) -> Mapping[str, str] | None:
     return {"field": field, "value": str(args.model_dump(mode="json")[field])}
 
 
-def _looking(front: frontiers.Frontier) -> Context:
-    return Context(run_id=front.run.pk, timeout=float(settings.CKPTSITE["READ_TIMEOUT"]))
+def _looking(front: frontiers.Frontier) -> tuple[float, Context]:
+    timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
+    return timeout, Context(run_id=front.run.pk, timeout=timeout)

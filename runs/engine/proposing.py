@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import verdicts
+from runs.engine import outside, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.providers import contract
 from runs.providers import registry as providers
@@ -19,6 +19,9 @@ from runs.tools.contract import BadArguments
 from runs.transitions import steps, texts
 
 log = structlog.get_logger(__name__)
+
+PATIENCE = 5.0
+"""So long a worker that is told to stop still waits for a reply, since it will be paid for."""
 
 MAX_CALLS = 50
 """More calls than this in one reply are refused, so that one reply can't flood the inbox."""
@@ -36,10 +39,19 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
         results=frontiers.results(front.run, provider.references(front.agent, now.plan)),
     )
     timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
-    beat.allow(timeout)
-    points.reach("model.before_call")
-    reply = provider.complete(request, timeout=timeout)
-    points.reach("model.after_call")
+    try:
+        points.reach("model.before_call")
+        reply = outside.look(
+            lambda: provider.complete(request, timeout=timeout),
+            beat=beat,
+            timeout=timeout,
+            patience=PATIENCE,
+        )
+        points.reach("model.after_call")
+    except outside.OutOfTime as error:
+        raise contract.ProviderError(
+            f"The provider did not answer within {timeout:.0f} seconds.", retryable=True
+        ) from error
     if not reply.calls:
         raise contract.ProviderError("The provider answered without proposing anything or finishing.")
     if len(reply.calls) > MAX_CALLS:

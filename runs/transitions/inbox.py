@@ -18,6 +18,11 @@ def lock(run_id: int) -> models.Run:
     return models.Run.objects.select_for_update(of=("self",)).get(pk=run_id)
 
 
+def number(run_id: int) -> int:
+    """Return the run's inbox number as it stands."""
+    return models.Run.objects.values_list("inbox", flat=True).get(pk=run_id)
+
+
 def leave(
     run: models.Run, kind: models.Fact.Kind, content: Mapping[str, Any], *, by: models.User | None, mover: str
 ) -> models.Fact:

@@ -1,0 +1,110 @@
+"""Reads of one reply, side by side: each result is stored when it arrives, so that a crash costs only the others."""
+
+from __future__ import annotations
+
+import datetime
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from runs import exact, points, state
+from runs.engine import frontier as frontiers
+from runs.engine import outside, proposing
+from runs.engine.context import Context
+from runs.engine.heartbeat import Heartbeat
+from runs.tools import registry
+from runs.tools.contract import BadArguments, DidNotHappen, Receipt, Tool
+from runs.transitions import clock_time, inbox, steps
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 8
+TRIES = 3
+BACKOFF = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One read with its settled arguments, ready to run."""
+
+    call: state.CallState
+    tool: Tool
+    args: Any
+    timeout: float
+
+
+def read(
+    claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
+) -> None:
+    """Run the reads and store each result when it arrives; a failed one is tried again with back-off, three times.
+
+    Once a stop, a pause or anything else is in the inbox, those under way are awaited to their deadline and stored,
+    and no other is started. Refuses LostAuthority and outside.Dropped.
+    """
+    waiting = deque(calls)
+    looks: outside.Looks[Asked, tuple[str, Any]] = outside.Looks(beat)
+    started = 0
+    while waiting or looks:
+        while waiting and len(looks) < AT_ONCE:
+            if started >= AT_ONCE and inbox.number(claim.run_id) != front.situation.inbox:
+                waiting.clear()
+                break
+            asked = _asked(claim, front, waiting.popleft())
+            if asked is not None:
+                points.reach("read.before_run")
+                looks.start(asked, lambda asked=asked: _run(front, asked), timeout=asked.timeout)
+                started += 1
+        if looks:
+            _store(claim, looks)
+
+
+def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState) -> Asked | None:
+    """Return the read with its arguments, or None: then it was stored as failed."""
+    try:
+        tool = registry.get(call.tool)
+        args = tool.parse(proposing.arguments_of_call(front, call.id))
+    except (registry.UnknownTool, BadArguments) as error:
+        steps.read_failed(claim, call.id, step=call.step, reason=str(error), final=True, retry_at=None)
+        return None
+    timeout = (
+        tool.timeout.total_seconds()
+        if tool.timeout is not None
+        else float(settings.CKPTSITE["READ_TIMEOUT"])
+    )
+    return Asked(call=call, tool=tool, args=args, timeout=timeout)
+
+
+def _run(front: frontiers.Frontier, asked: Asked) -> tuple[str, Any]:
+    """Return summary and exact value. This runs beside the engine, in a thread of its own."""
+    receipt: Receipt = asked.tool.run(asked.args, Context(run_id=front.run.pk, timeout=asked.timeout))
+    return receipt.summary, exact.stored(exact.canonical(receipt.value, limit=None))
+
+
+def _store(claim: steps.Claim, looks: outside.Looks[Asked, tuple[str, Any]]) -> None:
+    look = looks.next()
+    points.reach("read.after_run")
+    assert looks.name is not None
+    call = looks.name.call
+    try:
+        summary, value = look.result()
+    except DidNotHappen as error:
+        steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
+        return
+    except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
+        reason = f"{type(error).__name__}: {error}"
+        log.warning("read_failed", tool=call.tool, error=reason)
+        final = call.failures + 1 >= TRIES
+        again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)
+        steps.read_failed(
+            claim,
+            call.id,
+            step=call.step,
+            reason=reason,
+            final=final,
+            retry_at=None if final else again.isoformat(),
+        )
+        return
+    steps.read(claim, call.id, step=call.step, summary=summary, value=value)
