@@ -128,6 +128,52 @@ def transactions_held(source: str) -> list[str]:
     return found
 
 
+TOOL_METHODS = frozenset({"run", "preview", "precondition", "lookup", "verify", "undo", "complete"})
+
+
+def called_directly(source: str) -> list[str]:
+    """Where a tool or provider is called other than through `outside`, which holds nothing meanwhile.
+
+    Modules have functions of these names too, so what was imported is no tool.
+    """
+    tree = ast.parse(source)
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    inside = {id(inner) for node in ast.walk(tree) if _goes_outside(node) for inner in ast.walk(node)}
+    return [
+        f"line {node.lineno}: .{node.func.attr}() is called here"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in TOOL_METHODS
+        and not (isinstance(node.func.value, ast.Name) and node.func.value.id in imported)
+        and id(node) not in inside
+    ]
+
+
+def _goes_outside(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in {"outside", "looks"}
+        and node.func.attr in {"act", "look", "start"}
+    )
+
+
+def session_locks(source: str) -> list[str]:
+    """Where an advisory lock is taken that outlives its transaction."""
+    return [
+        f"line {number}: {found.group()}"
+        for number, line in enumerate(source.splitlines(), start=1)
+        if (found := re.search(r"\bpg_(try_)?advisory_lock\w*", line))
+    ]
+
+
 def too_long(source: str) -> list[str]:
     """Whether a module is longer than one person reads at once."""
     lines = source.count("\n") + (not source.endswith("\n") and bool(source))

@@ -100,6 +100,29 @@ def test_a_transaction_in_a_view_is_found(source: str) -> None:
     assert architecture.transactions_held(source) != []
 
 
+def test_models_and_tools_are_called_through_one_door() -> None:
+    places = ("engine", "transitions", "selectors", "views", "forms", "tasks.py", "hints.py")
+    door = "runs/engine/outside.py"
+    found = broken(architecture.called_directly, *(f"runs/{place}" for place in places), but=door)
+    assert found == []
+    assert architecture.called_directly("from runs.engine import tool\ntool.run(1)") == []
+    assert architecture.called_directly("outside.act(lambda: tool.run(args, ctx), within=1)") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["tool.run(args, ctx)", "registry.get(name).lookup(args, [], ctx)", "x = provider.complete(request)"],
+)
+def test_a_tool_called_elsewhere_is_found(source: str) -> None:
+    assert architecture.called_directly(source) != []
+
+
+def test_no_advisory_lock_outlives_its_transaction() -> None:
+    assert broken(architecture.session_locks, "runs", "ckptsite") == []
+    assert architecture.session_locks("SELECT pg_advisory_lock(1)") != []
+    assert architecture.session_locks("SELECT pg_try_advisory_xact_lock(1)") == []
+
+
 def test_no_module_is_over_300_lines() -> None:
     assert broken(architecture.too_long, "ckptsite", "runs", "tests") == []
     assert architecture.too_long("x = 1\n" * 300) == []

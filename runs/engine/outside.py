@@ -80,9 +80,7 @@ def act(effect: Callable[[], T], *, within: float) -> T:
     return result
 
 
-def look(
-    function: Callable[[], T], *, beat: Heartbeat, timeout: float, patience: float = 0.0
-) -> T:
+def look(function: Callable[[], T], *, beat: Heartbeat, timeout: float, patience: float = 0.0) -> T:
     """Return what `function` returns. Refuses OutOfTime after `timeout`, and Dropped and LostAuthority before.
 
     A process that is told to stop still waits `patience` seconds for the answer.
@@ -107,7 +105,7 @@ class Look(Generic[T]):
         """Look, in this thread, and say so."""
         try:
             self._result = self._context.run(self._function)
-        except BaseException as error:  # noqa: BLE001 it is raised again where the answer is read
+        except BaseException as error:  # raised again where the answer is read
             self._error = error
         self._answers.put(self)
 
@@ -147,7 +145,10 @@ class Looks(Generic[K, T]):
         self._beat.allow(max(look.until for look in self._names) - now)
 
     def next(self, *, patience: float = 0.0) -> Look[T]:
-        """Return the next one that ended or ran out of time; `name` is then its name. Refuses Dropped, LostAuthority."""
+        """Return the next one that ended or ran out of time, and set `name` to its name.
+
+        Refuses Dropped and LostAuthority.
+        """
         told: float | None = None
         while True:
             due = min(self._names, key=lambda look: look.until)

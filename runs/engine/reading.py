@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
@@ -54,8 +56,10 @@ def read(
                 break
             asked = _asked(claim, front, waiting.popleft())
             if asked is not None:
+                ctx = Context(run_id=front.run.pk, timeout=asked.timeout)
+                run = partial(asked.tool.run, asked.args, ctx)
                 points.reach("read.before_run")
-                looks.start(asked, lambda asked=asked: _run(front, asked), timeout=asked.timeout)
+                looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
                 started += 1
         if looks:
             _store(claim, looks)
@@ -70,16 +74,14 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
         steps.read_failed(claim, call.id, step=call.step, reason=str(error), final=True, retry_at=None)
         return None
     timeout = (
-        tool.timeout.total_seconds()
-        if tool.timeout is not None
-        else float(settings.CKPTSITE["READ_TIMEOUT"])
+        tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE["READ_TIMEOUT"])
     )
     return Asked(call=call, tool=tool, args=args, timeout=timeout)
 
 
-def _run(front: frontiers.Frontier, asked: Asked) -> tuple[str, Any]:
-    """Return summary and exact value. This runs beside the engine, in a thread of its own."""
-    receipt: Receipt = asked.tool.run(asked.args, Context(run_id=front.run.pk, timeout=asked.timeout))
+def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:
+    """Return summary and exact value of what the read returns, beside the engine, in a thread of its own."""
+    receipt = run()
     return receipt.summary, exact.stored(exact.canonical(receipt.value, limit=None))
 
 

@@ -1,7 +1,9 @@
 """What a tool declares and implements.
 
 Effect and protection are declared by the tool's author, never taken from a model. `preview`, `precondition`, `lookup`
-and `verify` are free of effects: they look by read-only means and may be repeated at any time.
+and `verify` are free of effects: they look by read-only means and may be repeated at any time. The engine runs them,
+and reads, in a thread whose database connection refuses writes, and gives them up when their time is over; `run` of
+an effect has the engine's own thread, and the process ends when it outlives its deadline (SIGALRM is taken for that).
 """
 
 from __future__ import annotations
