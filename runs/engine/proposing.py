@@ -37,6 +37,7 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
         planned=now.plan_version > 0,
         plan=now.plan,
         results=frontiers.results(front.run, provider.references(front.agent, now.plan)),
+        replies=now.counters.steps,
     )
     timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
     try:

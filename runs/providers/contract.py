@@ -71,6 +71,7 @@ class Request:
     `planned` is False until the run has a plan. `results` maps the names that `Provider.references` asked
     for: a step id to the value of its result (None if it has none), a group id to {"rows": [{"id", "title",
     "state", "result"}], "total": n, "done": n, "refused": n, "failed": n, "skipped": n}.
+    `replies` counts the replies that the run has stored so far.
     """
 
     agent: AgentSpec
@@ -78,6 +79,7 @@ class Request:
     planned: bool
     plan: tuple[state.PlanStep, ...]
     results: Mapping[str, Any]
+    replies: int = 0
 
 
 class ProviderError(RuntimeError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from runs.providers import contract, playbook
+from runs.providers import contract, playbook, replay
 
-_PROVIDERS: dict[str, contract.Provider] = {provider.name: provider for provider in (playbook.Playbook(),)}
+_PROVIDERS: dict[str, contract.Provider] = {
+    provider.name: provider for provider in (playbook.Playbook(), replay.Replay())
+}
 
 
 class UnknownProvider(LookupError):

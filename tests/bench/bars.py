@@ -1,0 +1,83 @@
+"""What must hold, beside what was found: medians and ranges of the repeats."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One figure: what it is, and what it must be at least or at most. Without either it is only shown."""
+
+    what: str
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+
+    def met(self, value: float) -> bool:
+        """Return whether this value is good enough."""
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+
+BARS: dict[str, Bar] = {
+    "l1": Bar(what="floor L1: one row and one update in one commit", unit="/s"),
+    "l2": Bar(what="floor L2: the same twice", unit="/s"),
+    "reply_of_l1": Bar(what="model replies, against L1", unit="x", least=0.65),
+    "read_of_l1": Bar(what="reads, against L1", unit="x", least=0.65),
+    "effect_of_l2": Bar(what="intent and result in commits of their own, against L2", unit="x", least=0.55),
+    "fused_of_l2": Bar(what="results fused with the next intent, against L2", unit="x", least=0.80),
+    "flat_median": Bar(what="last 5 % of the steps against the first, middle step", unit="x", most=1.1),
+    "flat_sum": Bar(what="the same, all steps together", unit="x"),
+    "bytes_per_effect": Bar(what="an effect with 1 kB, tables and indexes, VACUUM FULL", unit="bytes", most=2500),
+    "bytes_as_left": Bar(what="the same, not vacuumed", unit="bytes"),
+    "bytes_with_reply": Bar(what="the same, each effect proposed by a reply of its own", unit="bytes"),
+    "commits_per_effect": Bar(what="commits of an effect whose intent and result stand apart", most=2.0),
+    "commits_per_fused": Bar(what="commits of an effect among released ones", most=2.0),
+    "commits_per_reply": Bar(what="commits of a model reply", most=1.0),
+    "commits_per_read": Bar(what="commits of a read", most=1.0),
+    "queries_per_turn": Bar(what="transactions of any kind for a reply and an effect (a query alone is one)"),
+}  # fmt: skip
+
+
+def judged(found: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Any]]:
+    """Return each figure with its median, range and bar, in the order of the bars."""
+    return {
+        name: {
+            "what": bar.what,
+            "unit": bar.unit,
+            "median": _rounded(statistics.median(found[name])),
+            "range": [_rounded(min(found[name])), _rounded(max(found[name]))],
+            "at_least": bar.least,
+            "at_most": bar.most,
+            "ok": bar.met(statistics.median(found[name])),
+        }
+        for name, bar in BARS.items()
+        if name in found
+    }
+
+
+def lines(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the figures as a table for people."""
+    return [_line(figure) for figure in figures.values()]
+
+
+def _line(figure: Mapping[str, Any]) -> str:
+    low, high = figure["range"]
+    bar = ""
+    if figure["at_least"] is not None:
+        bar = f">= {figure['at_least']:g}"
+    elif figure["at_most"] is not None:
+        bar = f"<= {figure['at_most']:g}"
+    verdict = ("ok" if figure["ok"] else "MISSED") if bar else ""
+    return (
+        f"{figure['what']:72} {figure['median']:>10,} {figure['unit']:6}"
+        f" [{low:,} - {high:,}]  {bar:9} {verdict}"
+    ).rstrip()
+
+
+def _rounded(value: float) -> float:
+    """Return the value with the digits that mean something."""
+    return round(value) if abs(value) >= 1000 else round(value, 1 if abs(value) >= 100 else 3)

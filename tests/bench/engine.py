@@ -1,0 +1,124 @@
+"""The engine under a clock: `python -m tests.bench.engine [--json] [--quick]`.
+
+Starts a PostgreSQL of its own that keeps every commit, and measures the real engine with replayed replies and tools
+that do nothing, in one process as `manage.py drain` does, beside the raw floors of the same run. Three repeats;
+medians and ranges, each beside its bar. Exit code 1 if a bar is missed. `--quick` is short, once, and exits with 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tests.bench import bars, floors, stage
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How much is measured."""
+
+    repeats: int
+    steps: int
+    long: int
+    floor: int
+
+
+FULL = Sizes(repeats=3, steps=1000, long=5000, floor=2000)
+QUICK = Sizes(repeats=1, steps=100, long=200, floor=500)
+
+Found = dict[str, list[float]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and say by the exit code whether every bar is met."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.engine", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--quick", action="store_true", help="a short look; the exit code says nothing of bars"
+    )
+    options = parser.parse_args(arguments)
+    sizes = QUICK if options.quick else FULL
+    found: Found = {}
+    with stage.standing() as folder:
+        shape = stage.machine()
+        for repeat in range(sizes.repeats):
+            _say(f"repeat {repeat + 1} of {sizes.repeats}")
+            hot_path(found, folder.database_url, sizes)
+    figures = bars.judged(found)
+    report(shape, figures, as_json=options.json)
+    return 0 if options.quick or all(figure["ok"] for figure in figures.values()) else 1
+
+
+def hot_path(found: Found, url: str, sizes: Sizes) -> None:
+    """Add one repeat of what steps cost, each between two measurements of the floors."""
+    from tests.bench import hotpath
+
+    before = floors.measure(url, steps=sizes.floor)
+
+    def beside(worked: hotpath.Worked) -> tuple[hotpath.Worked, floors.Floors]:
+        nonlocal before
+        after = floors.measure(url, steps=sizes.floor)
+        middle, before = before.between(after), after
+        note(found, l1=middle.l1, l2=middle.l2)
+        return worked, middle
+
+    _say("  replies and reads")
+    worked, floor = beside(hotpath.reads_and_replies(sizes.steps))
+    note(
+        found,
+        reply_of_l1=worked.rate("reply") / floor.l1,
+        read_of_l1=worked.rate("read") / floor.l1,
+        commits_per_reply=worked.commits["reply"] / worked.run.steps,
+        commits_per_read=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+    )
+    _say("  effects, one by one")
+    empty = hotpath.size(vacuumed=True)
+    worked, floor = beside(hotpath.effects(sizes.steps))
+    note(
+        found,
+        effect_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
+        commits_per_effect=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+        queries_per_turn=worked.transactions / sizes.steps,
+        bytes_with_reply=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
+    )
+    _say("  effects, released together")
+    empty = hotpath.size(vacuumed=True)
+    worked, floor = beside(hotpath.released_effects(sizes.steps))
+    left = hotpath.size(vacuumed=False)
+    note(
+        found,
+        fused_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
+        commits_per_fused=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+        bytes_as_left=(left - empty) / sizes.steps,
+        bytes_per_effect=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
+    )
+    _say(f"  a run of {sizes.long} steps")
+    flat = hotpath.flatness(hotpath.effects(sizes.long))
+    note(found, flat_median=flat["median"], flat_sum=flat["sum"])
+
+
+def note(found: Found, **values: float) -> None:
+    """Add one value to each of these figures."""
+    for name, value in values.items():
+        found.setdefault(name, []).append(value)
+
+
+def report(shape: dict[str, Any], figures: dict[str, dict[str, Any]], *, as_json: bool) -> None:
+    """Print the machine and the figures."""
+    if as_json:
+        print(json.dumps({"machine": shape, "figures": figures}, indent=2))  # noqa: T201 - it talks to the shell
+        return
+    print(", ".join(f"{name} {value}" for name, value in shape.items()))  # noqa: T201
+    print("\n".join(bars.lines(figures)))  # noqa: T201
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,140 @@
+"""The engine at work on a replayed run: seconds by kind of commit, commits, transactions and bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from typing import Any
+
+from django.db import connection
+
+from runs import lifecycle, models, points
+from runs.engine import worker
+from tests.bench import recordings, tools
+
+_AFTER = ".after_commit"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Worked:
+    """One run, worked through. `seconds` and `commits` by kind of commit; a kind's time ends with its commit."""
+
+    run: models.Run
+    seconds: dict[str, float]
+    commits: dict[str, int]
+    replies: list[float]
+    written: int
+    transactions: int
+
+    def rate(self, kind: str) -> float:
+        """Return how many commits of this kind a second were made."""
+        return self.commits[kind] / self.seconds[kind]
+
+    @property
+    def at_the_ends(self) -> int:
+        """Return the commits that begin and end a run or a slice, whatever is between."""
+        return sum(self.commits.get(kind, 0) for kind in ("claim", "later", "finish"))
+
+    def other_than(self, *kinds: str) -> float:
+        """Return the seconds of all commits but these."""
+        return sum(second for kind, second in self.seconds.items() if kind not in kinds)
+
+
+def work(replies: list[dict[str, Any]]) -> Worked:
+    """Return how a run with these replies was worked through, by one process, as `manage.py drain` does it."""
+    run = recordings.start(replies)
+    marks: list[tuple[str, float]] = []
+
+    def reach(name: str) -> None:
+        if name.endswith(_AFTER):
+            marks.append((name.removesuffix(_AFTER), time.perf_counter()))
+
+    written, transactions = _written(), _transactions()
+    points.arm(reach)
+    try:
+        began = time.perf_counter()
+        worker.drain(until_idle=False)
+    finally:
+        points.arm(None)
+    written, transactions = _written() - written, _transactions() - transactions
+    run.refresh_from_db()
+    if run.status != lifecycle.Run.SUCCEEDED:
+        raise RuntimeError(f"The run ended as {run.status}: {run.error or run.reason}")
+    seconds: dict[str, float] = {}
+    commits: dict[str, int] = {}
+    before = began
+    for kind, moment in marks:
+        seconds[kind] = seconds.get(kind, 0.0) + moment - before
+        commits[kind] = commits.get(kind, 0) + 1
+        before = moment
+    return Worked(
+        run=run,
+        seconds=seconds,
+        commits=commits,
+        replies=[moment for kind, moment in marks if kind == "reply"],
+        written=written,
+        transactions=transactions,
+    )
+
+
+def reads_and_replies(steps: int) -> Worked:
+    """Return a run of `steps` replies with one read each."""
+    return work(recordings.singles(steps, tool=tools.Look))
+
+
+def effects(count: int) -> Worked:
+    """Return a run of `count` effects, each proposed by a reply of its own: intent and result apart."""
+    return work(recordings.singles(count))
+
+
+def released_effects(count: int) -> Worked:
+    """Return a run of `count` effects, many in one reply, so that the next one is released already."""
+    return work(recordings.wide(count))
+
+
+def flatness(worked: Worked) -> dict[str, float]:
+    """Return the last 5 % of the steps against the first 5 %: the middle step, and all of them together."""
+    steps = [later - earlier for earlier, later in zip(worked.replies, worked.replies[1:], strict=False)]
+    share = max(1, len(steps) // 20)
+    first, last = steps[:share], steps[-share:]
+    return {
+        "median": statistics.median(last) / statistics.median(first),
+        "sum": sum(last) / sum(first),
+    }
+
+
+def size(*, vacuumed: bool) -> int:
+    """Return the bytes of every table of the product with all indexes; `vacuumed`: after VACUUM FULL."""
+    tables = sorted(connection.introspection.table_names())
+    mine = [table for table in tables if table.startswith("runs_")]
+    with connection.cursor() as cursor:
+        if vacuumed:
+            for table in mine:
+                cursor.execute(f"VACUUM FULL {connection.ops.quote_name(table)}")
+        cursor.execute(
+            "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name", [mine]
+        )
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _written() -> int:
+    """Return the number of the next transaction that writes: each takes one, and so does each savepoint."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _transactions() -> int:
+    """Return how many transactions of any kind this database has committed; a query on its own is one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
