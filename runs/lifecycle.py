@@ -195,7 +195,7 @@ REVIEW_MOVES: tuple[Move, ...] = (
     Move(Review.OPEN, Review.ANSWERED, "P", "answered"),
     Move(Review.OPEN, Review.EXPIRED, "S", "past expires_at, and its kind may expire"),
     Move(Review.OPEN, Review.SETTLED, "E", "evidence answered it"),
-    Move(Review.OPEN, Review.SUPERSEDED, "E", "stop, re-drive or plan"),
+    Move(Review.OPEN, Review.SUPERSEDED, "PE", "stop, re-drive or plan"),
     Move(Review.APPROVED, Review.SUPERSEDED, "PE", "withdrawn, stopped, or asked again, before the intent"),
 )
 

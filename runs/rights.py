@@ -14,6 +14,7 @@ class Act(StrEnum):
 
     VIEW = "view"
     START = "start"
+    REDRIVE = "redrive"
     DECIDE = "decide"
     PAUSE = "pause"
     RESUME = "resume"
@@ -27,6 +28,7 @@ class Act(StrEnum):
 _TABLE: dict[Act, frozenset[str]] = {
     Act.VIEW: frozenset(ROLES),
     Act.START: frozenset({OPERATOR, ADMIN}),
+    Act.REDRIVE: frozenset({OPERATOR, ADMIN}),
     Act.DECIDE: frozenset({REVIEWER, ADMIN}),
     Act.PAUSE: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.RESUME: frozenset({OPERATOR, ADMIN}),

@@ -158,6 +158,8 @@ def _apply(state: State, entry: Entry) -> State:
             return replace(state, input=content["input"])
         case lifecycle.EntryKind.REPLY:
             return _reply(state, entry)
+        case lifecycle.EntryKind.CALL:
+            return _reopened(state, content)
         case lifecycle.EntryKind.PLAN:
             return _plan(state, content)
         case lifecycle.EntryKind.MARK:
@@ -183,19 +185,34 @@ def _reply(state: State, entry: Entry) -> State:
     )
     calls = dict(state.calls)
     for index, call in enumerate(entry.content["calls"]):
-        calls[(entry.position, index)] = CallState(
-            id=(entry.position, index),
-            tool=call["tool"],
-            effect=call["effect"],
-            tier=call["tier"],
-            step=call["step"],
-            digest=call["digest"],
-        )
+        calls[(entry.position, index)] = _proposed((entry.position, index), call)
     active = {call["step"] for call in entry.content["calls"] if call["step"] is not None}
-    plan = tuple(
-        replace(step, state=lifecycle.Step.ACTIVE) if step.id in active else step for step in state.plan
+    return replace(state, counters=counters, calls=calls, plan=_active(state.plan, active))
+
+
+def _reopened(state: State, content: Mapping[str, Any]) -> State:
+    """Return the state in which a call that was open at the cut is proposed anew: old verdicts don't count."""
+    call_id: CallId = (content["call"][0], content["call"][1])
+    known = state.calls.get(call_id)
+    if known is not None and known.closed:
+        raise ValueError("a closed call can't be opened again")
+    calls = {**state.calls, call_id: _proposed(call_id, content)}
+    return replace(state, calls=calls, plan=_active(state.plan, {content["step"]}))
+
+
+def _proposed(call_id: CallId, content: Mapping[str, Any]) -> CallState:
+    return CallState(
+        id=call_id,
+        tool=content["tool"],
+        effect=content["effect"],
+        tier=content["tier"],
+        step=content["step"],
+        digest=content["digest"],
     )
-    return replace(state, counters=counters, calls=calls, plan=plan)
+
+
+def _active(plan: tuple[PlanStep, ...], ids: set[Any]) -> tuple[PlanStep, ...]:
+    return tuple(replace(step, state=lifecycle.Step.ACTIVE) if step.id in ids else step for step in plan)
 
 
 def _plan(state: State, content: Mapping[str, Any]) -> State:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, planner, state
-from runs.engine import acting, frontier, heartbeat, outside, preparing, proposing, reading
+from runs.engine import acting, frontier, heartbeat, outside, preparing, proposing, reading, reopening
 from runs.providers import contract
 from runs.transitions import steps
 from runs.transitions.refusals import Changed, LostAuthority
@@ -46,7 +46,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
     end = time.monotonic() + settings.CKPTSITE["SLICE"]
     looked: frozenset[state.CallId] = frozenset()
     changed = 0
-    unread = claim.unread
+    unread, begun = claim.unread, claim.begun
     while not beat.lost:
         if beat.stopping():
             steps.later(claim, reason="shutdown")
@@ -55,6 +55,9 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
             steps.later(claim, reason="slice")
             return
         try:
+            if not begun:
+                reopening.reopen(claim)
+                begun = True
             if unread:  # what woke the run is read first; looking at the run before that would be in vain
                 steps.fold_in(claim)
                 unread = False

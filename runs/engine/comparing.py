@@ -68,8 +68,8 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
         "effect": (row.effect, proposed["effect"]),
         "contract": (row.contract, proposed["contract"]),
         "protection": (row.protection, proposed["protection"]),
-        "identity": (row.identity_digest, proposed["identity"]),
-        "identity in full": (exact.digest_of(row.identity), proposed["identity"]),
+        "identity": (row.identity_digest, log.identity),
+        "identity in full": (exact.digest_of(row.identity), log.identity),
         "declaration": (row.declaration, proposed["declaration"]),
         "tier": (row.tier, review.get("tier", proposed["tier"])),
         "revision": ((row.revision, row.digest), (call.revision, call.digest)),
@@ -153,9 +153,10 @@ def _plans(row: models.Run, folded: state.State, log: told.Log) -> None:
 
 def _steps(row: models.Run, folded: state.State, log: told.Log) -> None:
     rows = {step.key: step for step in models.PlanStep.objects.filter(run=row).order_by("order")}
-    for key in rows.keys() - {step.id for step in folded.plan}:
+    plan = folded.plan if row.begun else ()  # its rows are built when it begins
+    for key in rows.keys() - {step.id for step in plan}:
         raise Broken(f"run {row.pk}, plan step {key}: the log doesn't know it")
-    for order, step in enumerate(folded.plan):
+    for order, step in enumerate(plan):
         what = f"run {row.pk}, plan step {step.id}"
         found, where = rows.get(step.id), log.steps[step.id]
         if found is None:

@@ -16,6 +16,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import lifecycle, models, planner, state
+from runs.models import paths
 from runs.providers import contract
 from runs.tools import registry
 from runs.transitions import clock_time
@@ -26,6 +27,7 @@ WINDOW = 32
 
 _CALL_KINDS = (
     lifecycle.EntryKind.REPLY,
+    lifecycle.EntryKind.CALL,
     lifecycle.EntryKind.REVISION,
     lifecycle.EntryKind.VERDICT,
     lifecycle.EntryKind.DECISION,
@@ -152,7 +154,7 @@ def _group(run: models.Run, rows: list[models.PlanStep]) -> dict[str, Any]:
 def _value(run: models.Run, row: models.PlanStep) -> Any:
     if row.result_position is None:
         return None
-    entry = models.Entry.objects.get(run=run, position=row.result_position)
+    entry = models.Entry.objects.get(run=paths.holder(run, row.result_position), position=row.result_position)
     return entry.content.get("value")
 
 
@@ -170,7 +172,8 @@ def _failed(run: models.Run) -> str:
     ]:
         step = state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state)
         if step.required:
-            entry = models.Entry.objects.filter(run=run, position=row.result_position or 0).first()
+            position = row.result_position or 0
+            entry = models.Entry.objects.filter(run=paths.holder(run, position), position=position).first()
             text = str(entry.content["text"]) if entry else "no reason was stored"
             return f"“{row.title}” failed: {text.removeprefix('Failed: ').removeprefix('Not done: ')}"
     return ""

@@ -8,10 +8,11 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, points, state
+from runs import exact, lifecycle, models, points, state
 from runs.engine import frontier as frontiers
 from runs.engine import outside, verdicts
 from runs.engine.heartbeat import Heartbeat
+from runs.models import paths
 from runs.providers import contract
 from runs.providers import registry as providers
 from runs.tools import registry
@@ -62,7 +63,7 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
     policy = verdicts.in_force()
     checked: list[steps.Proposed] = []
     for call in reply.calls:
-        checked.append(_check(front, policy, call, checked))
+        checked.append(check(front, policy, call, checked))
     steps.reply(
         claim,
         steps.Record(
@@ -78,12 +79,16 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
 
 
 def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:
-    """Return the stored arguments of one call of a reply."""
-    reply = models.Entry.objects.get(run=front.run, position=call[0])
-    return reply.content["calls"][call[1]]["arguments"]
+    """Return the stored arguments of one call of a reply, or of a call that was opened again at the cut."""
+    if call[0] > paths.cut(front.run):
+        reply = models.Entry.objects.get(run=front.run, position=call[0])
+        return reply.content["calls"][call[1]]["arguments"]
+    kinds = (lifecycle.EntryKind.CALL, lifecycle.EntryKind.REVISION)
+    lines = models.Entry.objects.filter(run=front.run, kind__in=kinds).order_by("-position")
+    return next(line.content["arguments"] for line in lines if line.content["call"] == list(call))
 
 
-def _check(
+def check(
     front: frontiers.Frontier, policy: verdicts.InForce, call: contract.Call, earlier: list[steps.Proposed]
 ) -> steps.Proposed:
     """Return the call with its arguments settled and its verdict, or with the sentence that refuses it."""
@@ -136,13 +141,20 @@ def _duplicate(
             and exact.digest_of(sibling.identity) == identity_digest
         ):
             return (0, index)
-    row = (
-        models.Action.objects.filter(run=front.run, tool=tool, identity_digest=identity_digest)
+    path = front.run.path
+    rows = (
+        models.Action.objects.filter(
+            run_id__in=[front.run.pk, *(ancestor for ancestor, _ in path)],
+            tool=tool,
+            identity_digest=identity_digest,
+        )
         .exclude(status__in=("denied", "superseded", "expired", "failed"))
         .order_by("-id")
-        .first()
     )
-    return (row.reply_position, row.call_index) if row else None
+    for row in rows:
+        if row.run_id == front.run.pk or paths.closed_on(path, row):
+            return (row.reply_position, row.call_index)
+    return None
 
 
 def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:

@@ -14,6 +14,7 @@ class Call:
     """What the log says of one effect: its proposal, the newest verdict, each send and the receipt."""
 
     proposed: Mapping[str, Any]
+    identity: str
     verdict: Mapping[str, Any] = field(default_factory=dict)
     review: Mapping[str, Any] = field(default_factory=dict)
     intents: list[Mapping[str, Any]] = field(default_factory=list)
@@ -40,12 +41,18 @@ class Log:
         self.later: dict[int, str] = {}
         self.heads: dict[int, str] = {}
 
+    def branch(self) -> None:
+        """Leave the ancestors behind: their actions, plan versions and questions are theirs; the steps go on."""
+        self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
+
     def read(self, entry: state.Entry, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
         content = entry.content
         match entry.kind:
             case lifecycle.EntryKind.REPLY:
                 self._reply(entry)
+            case lifecycle.EntryKind.CALL:
+                self._proposed((content["call"][0], content["call"][1]), content)
             case lifecycle.EntryKind.PLAN:
                 self.plans[content["version"]] = entry.position
                 self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
@@ -56,12 +63,15 @@ class Log:
 
     def _reply(self, entry: state.Entry) -> None:
         for index, call in enumerate(entry.content["calls"]):
-            if call["step"] in self.steps:
-                self.steps[call["step"]].called = (entry.position, index)
-            if call["effect"] not in {"read", "control"}:
-                told = Call(proposed=call)
-                told.digests[1] = call["digest"]
-                self.calls[entry.position, index] = told
+            self._proposed((entry.position, index), call)
+
+    def _proposed(self, call_id: state.CallId, call: Mapping[str, Any]) -> None:
+        if call["step"] in self.steps:
+            self.steps[call["step"]].called = call_id
+        if call["effect"] not in {"read", "control"}:
+            told = Call(proposed=call, identity=call["identity"])
+            told.digests[1] = call["digest"]
+            self.calls[call_id] = told
 
     def _call(self, entry: state.Entry) -> None:
         content = entry.content
@@ -82,3 +92,4 @@ class Log:
                 told.receipt = content["receipt"]
             case lifecycle.EntryKind.REVISION:
                 told.digests[content["number"]] = content["digest"]
+                told.identity = content.get("identity", told.identity)

@@ -16,7 +16,10 @@ from typing import Any
 from runs import exact, lifecycle, models, state
 from runs.engine import comparing, told
 from runs.engine.comparing import Broken as Broken
+from runs.models import paths
 from runs.transitions import audit, decisions, log
+
+BRANCHED = ("run.redriven", "run.forked", "run.separated")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,7 @@ def verify() -> Verified:
     for run in models.Run.objects.order_by("pk").iterator(chunk_size=200):
         entries += _run(run)
         runs += 1
-    started = models.AuditEvent.objects.filter(act="run.started").order_by("seq")
+    started = models.AuditEvent.objects.filter(act__in=("run.started", *BRANCHED)).order_by("seq")
     for event in started.exclude(run__in=models.Run.objects.all()):
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
     for occurrence in models.Occurrence.objects.order_by("pk").iterator(chunk_size=200):
@@ -69,13 +72,19 @@ def _run(run: models.Run) -> int:
         raise Broken(f"run {run.pk}: its input was changed")
     current, facts, count = state.State(), told.Log(), 0
     try:
+        for line in paths.lines(run.path):
+            entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
+            current = state.fold([entry], current)
+            facts.read(entry, current)
+        facts.branch()
         for line in _lines(run, _anchors(run)):
-            count = line.position
+            count += 1
             entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
             current = state.fold([entry], current)
             facts.read(entry, current)
     except state.Broken as error:
         raise Broken(f"run {run.pk}, {error}") from error
+    _branched(run)
     if current.input != run.input:
         raise Broken(f"run {run.pk}: its input is not what its log says")
     if current.counters.as_json() != log.counters(run):
@@ -87,6 +96,35 @@ def _run(run: models.Run) -> int:
     return count
 
 
+def _cut(run: models.Run) -> tuple[str, int, int]:
+    """Return head, position and checkpoint number from which the run's own lines go on."""
+    if not run.path:
+        return exact.EMPTY, 0, 0
+    ancestor, position = run.path[-1]
+    line = models.Entry.objects.filter(run=ancestor, position=position, number__isnull=False).first()
+    if line is None or line.number is None:
+        raise Broken(f"run {run.pk}: the checkpoint that it goes on from is gone")
+    return line.head, line.position, line.number
+
+
+def _branched(run: models.Run) -> None:
+    """Compare where the run came from to the audit chain, and whether it has begun to its log."""
+    if not run.path:
+        return
+    event = models.AuditEvent.objects.filter(run=run, act__in=BRANCHED).order_by("seq").first()
+    if event is None:
+        raise Broken(f"run {run.pk}: the audit chain doesn't know where it came from")
+    said = [event.content[name] for name in ("root", "path", "mode")]
+    if said != [run.root_id, run.path, run.mode]:
+        raise Broken(f"run {run.pk}: where it came from is not what the audit chain says")
+    old = event.content.get("supersedes")
+    if old is not None and not models.Run.objects.filter(pk=old, superseded_by=run).exists():
+        raise Broken(f"run {old}: run {run.pk} took over from it, and it doesn't say so")
+    own = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.NOTE)
+    if run.begun != any(line.content.get("code") == "begun" for line in own):
+        raise Broken(f"run {run.pk}: whether it has begun is not what its log says")
+
+
 def _anchors(run: models.Run) -> dict[int, str]:
     """Return the heads of the run's log that the audit chain names, by position."""
     events = models.AuditEvent.objects.filter(run=run, act__in=[f"run.{end}" for end in lifecycle.RUN_ENDED])
@@ -94,7 +132,7 @@ def _anchors(run: models.Run) -> dict[int, str]:
 
 
 def _lines(run: models.Run, anchors: dict[int, str]) -> Iterator[models.Entry]:
-    head, position, number = exact.EMPTY, 0, 0
+    head, position, number = _cut(run)
     for line in models.Entry.objects.filter(run=run).order_by("position").iterator(chunk_size=500):
         position += 1
         if line.position != position:

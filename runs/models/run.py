@@ -47,6 +47,7 @@ class Run(models.Model):
 
     root = models.ForeignKey("self", on_delete=models.PROTECT, related_name="lineage")
     path = ExactField()
+    begun = models.BooleanField(default=True)
     superseded_by = models.OneToOneField(
         "self", null=True, on_delete=models.PROTECT, related_name="supersedes"
     )

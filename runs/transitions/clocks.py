@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import F, Q, QuerySet
 
 from runs import hints, lifecycle, models
+from runs.models import paths
 from runs.transitions import audit, clock_time, inbox, log
 from runs.transitions.actor import CLOCK
 from runs.transitions.committing import committing
@@ -92,8 +93,9 @@ def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
 
 
 def _due(now: datetime.datetime) -> QuerySet[models.Run]:
+    """Return the runs that time has made due; a new attempt isn't while what came before it goes on."""
     return models.Run.objects.filter(
-        Q(status=lifecycle.Run.QUEUED, wake_at__lte=now)
+        Q(status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
         | Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)
     )
 
@@ -133,7 +135,7 @@ def next_alarm(*, within: float = 60.0) -> float | None:
     """Return the seconds until the next queued run is due by itself, at least 0.01; None if none is within `within`."""
     now = clock_time.now()
     queued = (
-        models.Run.objects.filter(status=lifecycle.Run.QUEUED)
+        models.Run.objects.filter(paths.ready(), status=lifecycle.Run.QUEUED)
         .order_by("wake_at")
         .values_list("wake_at", flat=True)
     )

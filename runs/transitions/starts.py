@@ -70,7 +70,7 @@ def _create(
     version: models.AgentVersion, *, text: str, title: str, user: models.User, token: str
 ) -> models.Run:
     now = clock_time.now()
-    number = _next_id()
+    number = next_id()
     run = models.Run(
         pk=number,
         root_id=number,
@@ -95,7 +95,7 @@ def _create(
     return run
 
 
-def _next_id() -> int:
+def next_id() -> int:
     """Return the id of the next run beforehand: a first attempt is its own root, and the root is never null."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [models.Run._meta.db_table])

@@ -12,10 +12,12 @@ from runs.rights import Act
 MAY: dict[str, set[Act]] = {
     "viewer": {Act.VIEW},
     "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP},
-    "operator": {Act.VIEW, Act.START, Act.PAUSE, Act.RESUME, Act.STOP, Act.ANSWER_FAILURE},
+    "operator": {
+        Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.ANSWER_FAILURE,
+    },
     "auditor": {Act.VIEW, Act.AUDIT},
     "admin": set(Act),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("role", rights.ROLES)

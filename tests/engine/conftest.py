@@ -58,7 +58,7 @@ def reviewer(person: Callable[..., models.User]) -> models.User:
 def start(operator: models.User) -> Callable[..., models.Run]:
     """Start a run of a playbook with these steps."""
 
-    def make(*steps: dict[str, Any], **more: Any) -> models.Run:
+    def make(*steps: dict[str, Any], input: dict[str, Any] | None = None, **more: Any) -> models.Run:
         name = f"agent-{next(_tokens)}"
         seed.register(
             declared.Agent(
@@ -77,7 +77,7 @@ def start(operator: models.User) -> Callable[..., models.Run]:
             )
         )
         return starts.start_run(
-            name, input={}, title="A test", by=Actor(user=operator), token=f"token-{next(_tokens)}"
+            name, input=input or {}, title="A test", by=Actor(user=operator), token=f"token-{next(_tokens)}"
         )
 
     return make

@@ -9,13 +9,16 @@ from runs.transitions.steps.park import later, pause, wait
 from runs.transitions.steps.plans import Change
 from runs.transitions.steps.prepare import Prepared, prepare
 from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
+from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
 
 __all__ = [
     "Change",
     "Claim",
     "Intent",
+    "Opened",
     "Prepared",
+    "Progress",
     "Proposed",
     "Record",
     "Verdict",
@@ -35,6 +38,7 @@ __all__ = [
     "read",
     "read_failed",
     "renew",
+    "reopen",
     "reply",
     "unknown",
     "wait",

@@ -18,6 +18,7 @@ RUN_FIELDS = (
     "status", "reason", "hold_by", "hold_reason", "hold_right", "remind_at", "position", "head", "reply_position",
     "checkpoint_number", "checkpoint_position", "plan_version", "folded", "lease_until", "attempts", "wake_at", "steps",
     "calls", "tokens_in", "tokens_out", "cost_micro", "cost_known", "active_seconds", "error", "summary", "ended_at",
+    "begun",
 )  # fmt: skip
 
 
@@ -30,6 +31,7 @@ class Claim:
     took_over: bool = False
     attempts: int = 1
     unread: bool = False
+    begun: bool = True
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Work:
     log: log.Log
     now: datetime.datetime
     inbox_changed: bool = False
+    closed_effect: bool = False
     _actions: dict[CallId, models.Action] = field(default_factory=dict)
 
     def action(self, call: CallId) -> models.Action:

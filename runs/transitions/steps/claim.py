@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, models, points
+from runs.models import paths
 from runs.models.run import FORMAT
 from runs.transitions import clock_time, log
 from runs.transitions.committing import committing
@@ -33,8 +34,8 @@ def claim(run_id: int) -> Claim | None:
         installation = models.Installation.objects.only("paused_all").get(pk=1)
         if installation.paused_all:
             return None
-        # The attempt that this one supersedes must be closed first.
-        if models.Run.objects.filter(superseded_by=run).exclude(status__in=lifecycle.RUN_ENDED).exists():
+        # What came before it in its lineage must have ended, with nothing open or unknown that nobody gave up.
+        if not run.begun and not models.Run.objects.filter(paths.ready(), pk=run_id).exists():
             return None
         took_over = run.status == lifecycle.Run.RUNNING
         run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.RUNNING, by="E")
@@ -52,6 +53,7 @@ def claim(run_id: int) -> Claim | None:
             took_over=took_over,
             attempts=run.attempts,
             unread=run.inbox > run.folded,
+            begun=run.begun,
         )
 
 

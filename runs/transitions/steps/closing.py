@@ -61,9 +61,13 @@ def close_effect(
     text: str,
     ran: bool,
     value: Any = MISSING,
+    boundary: str | None = lifecycle.Boundary.RESULT,
     step_state: str | None = None,
 ) -> None:
     """Close the call of an action whose row already carries `status`."""
     call = (action.reply_position, action.call_index)
     step = action.step or None
-    close(work, call, step=step, status=status, text=text, ran=ran, value=value, step_state=step_state)
+    close(
+        work, call, step=step, status=status, text=text, ran=ran, value=value, boundary=boundary,
+        step_state=step_state,
+    )  # fmt: skip

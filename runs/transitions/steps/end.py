@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from runs import exact, lifecycle, models
+from runs import exact, hints, lifecycle, models
 from runs.state import CallId
 from runs.transitions import audit, clock_time, texts, words
 from runs.transitions.actor import ENGINE
@@ -96,7 +96,7 @@ def _close_all(
             action = work.action(call)
             work.move(action, lifecycle.Action.SUPERSEDED)
             closing.close_effect(
-                work, action, status=action.status, text=text, ran=False, step_state=step_state
+                work, action, status=action.status, text=text, ran=False, boundary=None, step_state=step_state
             )
         else:
             closing.close(
@@ -106,6 +106,7 @@ def _close_all(
                 status=lifecycle.Action.SUPERSEDED,
                 text=text,
                 ran=False,
+                boundary=None,
                 step_state=step_state,
             )
 
@@ -117,6 +118,8 @@ def _end(work: Work, status: str, content: dict[str, Any]) -> None:
     run.reason, run.ended_at = "", work.now
     run.hold_by, run.remind_at = None, None
     work.release()
+    if run.superseded_by_id is not None:
+        hints.wake(run.superseded_by_id)  # it waited for this end
     audit.append(
         f"run.{status}",
         actor=ENGINE,

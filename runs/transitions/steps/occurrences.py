@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from runs import exact, lifecycle, models
+from runs.models import paths
 from runs.transitions.steps._statement import Work
 
 
@@ -40,32 +41,13 @@ def find(work: Work, action: models.Action) -> Found:
         if row.state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN}:
             return Found(blocking=row)
     off_path = [
-        row for row in rows if row.state == lifecycle.Occurrence.STANDING and not _on_path(work.run, row)
+        row
+        for row in rows
+        if row.state == lifecycle.Occurrence.STANDING and not paths.uses(work.run.path, work.run.pk, row)
     ]
     if off_path:
         return Found(standing=min(off_path, key=lambda row: (row.owner.digest != action.digest, row.n)))
     return Found(n=max((row.n for row in rows), default=-1) + 1)
-
-
-def _on_path(run: models.Run, occurrence: models.Occurrence) -> bool:
-    """Return whether an action of this run, or of an ancestor before its cut, owns or absorbed the occurrence."""
-    cuts: dict[int, int | None] = {run.pk: None, **dict(run.path)}
-    for used in models.Action.objects.filter(occurrence=occurrence, run_id__in=cuts).only(
-        "run_id", "reply_position"
-    ):
-        last = cuts[used.run_id]
-        if last is None:
-            return True
-        acted = models.Entry.objects.filter(
-            run_id=used.run_id,
-            position__lte=last,
-            position__gt=used.reply_position,
-            kind__in=[lifecycle.EntryKind.INTENT, lifecycle.EntryKind.RESULT],
-        )
-        call = [used.reply_position, used.call_index]
-        if any(entry.content.get("call") == call for entry in acted):
-            return True
-    return False
 
 
 def begin(

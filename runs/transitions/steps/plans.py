@@ -36,8 +36,6 @@ def apply(work: Work, call: CallId, change: Change) -> None:
     closing.close(
         work, call, step=None, status=lifecycle.Action.SUCCEEDED, text=text, ran=False, boundary=None
     )
-    if change.skip is not None:
-        work.log.checkpoint(lifecycle.Boundary.PLAN_STEP)
 
 
 def mark(work: Work, step: str, state: str) -> None:
@@ -59,7 +57,6 @@ def _version(work: Work, change: Change) -> None:
             "reason": change.reason,
             "author": None,
         },
-        boundary=lifecycle.Boundary.PLANNED,
     )
     _project(run, change.replace, steps)
     whole = [

@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import clock_time, texts, words
-from runs.transitions.steps import closing
+from runs.transitions.steps import closing, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -38,11 +38,15 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
             action = work.action(item.call)
             if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:
                 continue
+            if settle.absorbed_before(work, action):
+                continue
             if item.verdict.verdict == "deny":
                 _deny(work, action, item)
                 continue
             _open(work, action, item)
             work.inbox_changed = True
+        if work.closed_effect:
+            work.log.checkpoint(lifecycle.Boundary.RESULT)
 
 
 def _deny(work: Work, action: models.Action, item: Prepared) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runs import exact, lifecycle, models
+from runs.state import CallId
 from runs.transitions import words
-from runs.transitions.steps import closing, plans
+from runs.transitions.steps import closing, plans, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -73,7 +74,7 @@ def reply(claim: Claim, record: Record) -> None:
         }
         line = work.log.append(
             lifecycle.EntryKind.REPLY,
-            {"text": record.text, "calls": [_call(call) for call in record.calls], "usage": usage},
+            {"text": record.text, "calls": [described(call) for call in record.calls], "usage": usage},
         )
         run.reply_position = line.position
         for index, call in enumerate(record.calls):
@@ -82,11 +83,27 @@ def reply(claim: Claim, record: Record) -> None:
                     state=lifecycle.Step.ACTIVE, reply_position=line.position, call_index=index
                 )
         for index, call in enumerate(record.calls):
-            _propose(work, (line.position, index), call, record)
+            propose(work, (line.position, index), call, record.policy_version)
+        boundary = _boundary(work, record)
+        if (
+            boundary is not None
+        ):  # at the end of the commit: a cut amid it would leave half of the reply undone
+            work.log.checkpoint(boundary)
         work.progressed()
 
 
-def _call(call: Proposed) -> dict[str, Any]:
+def _boundary(work: Work, record: Record) -> str | None:
+    """Return what makes the reply's last line a checkpoint: a new plan, a skipped step, or an effect closed at once."""
+    changes = [call.plan for call in record.calls if call.plan is not None and not call.refusal]
+    if any(change.skip is None for change in changes):
+        return lifecycle.Boundary.PLANNED
+    if changes:
+        return lifecycle.Boundary.PLAN_STEP
+    return lifecycle.Boundary.RESULT if work.closed_effect else None
+
+
+def described(call: Proposed) -> dict[str, Any]:
+    """Return a checked call as the log tells it."""
     content = {
         "tool": call.tool,
         "arguments": call.arguments,
@@ -106,7 +123,18 @@ def _call(call: Proposed) -> dict[str, Any]:
     return content
 
 
-def _propose(work: Work, call_id: tuple[int, int], call: Proposed, record: Record) -> None:
+def propose(
+    work: Work,
+    call_id: CallId,
+    call: Proposed,
+    policy_version: int | None,
+    *,
+    corrected: Proposed | None = None,
+) -> None:
+    """Write what follows from a call that the log tells already: its refusal, its plan, or its action and verdict.
+
+    What a person `corrected` is a revision of it, and is never allowed by policy.
+    """
     if call.refusal:
         closing.close(
             work,
@@ -121,10 +149,20 @@ def _propose(work: Work, call_id: tuple[int, int], call: Proposed, record: Recor
     if call.plan is not None:
         plans.apply(work, call_id, call.plan)
         return
+    if corrected is not None:
+        content = {"call": list(call_id), "number": 2, "digest": corrected.digest,
+                   "arguments": corrected.arguments, "by": work.run.created_by.get_username()}  # fmt: skip
+        if corrected.identity is not None:
+            content["identity"] = exact.digest_of(corrected.identity)
+        work.log.append(lifecycle.EntryKind.REVISION, content)
     if call.effect in {"read", "control"}:
         return
     assert call.verdict is not None
-    action = _action(work, call_id, call, record)
+    action = _action(work, call_id, call, policy_version)
+    if corrected is not None:
+        _revise(work, action, corrected)
+    if settle.absorbed_before(work, action) or corrected is not None:
+        return
     if call.verdict.verdict == "review":
         return  # prepared and held in a commit of its own, since previews ask the world
     status = lifecycle.Action.APPROVED if call.verdict.verdict == "allow" else lifecycle.Action.DENIED
@@ -132,20 +170,27 @@ def _propose(work: Work, call_id: tuple[int, int], call: Proposed, record: Recor
     work.log.append(
         lifecycle.EntryKind.VERDICT,
         {"call": list(call_id), "verdict": call.verdict.verdict, "rule": call.verdict.rule, "status": status,
-         "policy": record.policy_version},
+         "policy": policy_version},
     )  # fmt: skip
     if status == lifecycle.Action.DENIED:
-        closing.close_effect(work, action, status=status, text=words.denied(call.verdict.rule), ran=False)
+        text = words.denied(call.verdict.rule)
+        closing.close_effect(work, action, status=status, text=text, ran=False, boundary=None)
+        work.closed_effect = True
 
 
-def _action(work: Work, call_id: tuple[int, int], call: Proposed, record: Record) -> models.Action:
+def _action(work: Work, call_id: CallId, call: Proposed, policy_version: int | None) -> models.Action:
     assert call.verdict is not None
     duplicate = None
     if call.duplicate_of is not None:
         position, index = call.duplicate_of
-        duplicate = models.Action.objects.filter(
-            run=work.run, reply_position=position or call_id[0], call_index=index
-        ).first()
+        ids = [work.run.pk, *(ancestor for ancestor, _ in work.run.path)]
+        duplicate = (
+            models.Action.objects.filter(
+                run_id__in=ids, reply_position=position or call_id[0], call_index=index
+            )
+            .order_by("-run_id")
+            .first()
+        )
     action = models.Action.objects.create(
         run=work.run,
         reply_position=call_id[0],
@@ -164,8 +209,22 @@ def _action(work: Work, call_id: tuple[int, int], call: Proposed, record: Record
         verdict=call.verdict.verdict,
         rule=call.verdict.rule,
         terms=dict(call.verdict.terms),
-        policy_version_id=record.policy_version,
+        policy_version_id=policy_version,
         duplicate_of=duplicate,
     )
     models.Revision.objects.create(action=action, number=1, arguments=call.arguments, digest=call.digest)
     return action
+
+
+def _revise(work: Work, action: models.Action, corrected: Proposed) -> None:
+    action.revision, action.digest = 2, corrected.digest
+    action.identity, action.identity_digest = corrected.identity, exact.digest_of(corrected.identity)
+    action.verdict = "review"
+    action.save(update_fields=["revision", "digest", "identity", "identity_digest", "verdict"])
+    models.Revision.objects.create(
+        action=action,
+        number=2,
+        arguments=corrected.arguments,
+        digest=corrected.digest,
+        author=work.run.created_by,
+    )

@@ -147,8 +147,28 @@ def abandoned(work: Work, action: models.Action, *, who: str) -> None:
     closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
 
 
+def absorbed_before(work: Work, action: models.Action) -> bool:
+    """Return whether just this stands already, done by an earlier attempt: then it is absorbed, and nobody is asked.
+
+    It is looked for as soon as it is proposed, and once more right before it is asked about or done.
+    """
+    if not work.run.path:
+        return False
+    found = occurrences.find(work, action)
+    if found.standing is None or found.standing.owner.digest != action.digest:
+        return False
+    absorb(work, action, found.standing, None, boundary=None)
+    work.closed_effect = True
+    return True
+
+
 def absorb(
-    work: Work, action: models.Action, standing: models.Occurrence, review: models.Review | None
+    work: Work,
+    action: models.Action,
+    standing: models.Occurrence,
+    review: models.Review | None,
+    *,
+    boundary: str | None = lifecycle.Boundary.RESULT,
 ) -> None:
     """The effect stands off this path: the old receipt is this call's result, and an unused approval is void."""
     if review is not None:
@@ -158,8 +178,9 @@ def absorb(
     receipt = standing.receipt or {}
     work.move(action, lifecycle.Action.ABSORBED, occurrence=standing, receipt=receipt)
     closing.close_effect(
-        work, action, status=action.status, text=words.absorbed(), ran=False, value=receipt.get("value")
-    )
+        work, action, status=action.status, text=words.absorbed(), ran=False, value=receipt.get("value"),
+        boundary=boundary,
+    )  # fmt: skip
 
 
 def _receipt(

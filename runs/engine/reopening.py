@@ -1,0 +1,72 @@
+"""The first move of a run that goes on from a checkpoint: fold its path once, and build what the engine reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runs import lifecycle, models, state
+from runs.engine import frontier as frontiers
+from runs.engine import proposing, told, verdicts
+from runs.models import paths
+from runs.providers import contract
+from runs.transitions import steps
+
+
+def reopen(claim: steps.Claim) -> None:
+    """Build the plan's rows, and propose every call that was open at the cut as this run's own.
+
+    Refuses LostAuthority. It is repeated freely after a crash: nothing is written before its one commit.
+    """
+    front = frontiers.load(claim)
+    run = front.run
+    current, log, raw = _folded(run)
+    wishes = _wishes(run)
+    policy = verdicts.in_force()
+    checked: list[steps.Proposed] = []
+    opened: list[steps.Opened] = []
+    for call in current.open_calls():
+        proposed = _again(front, policy, raw[call.id], checked)
+        checked.append(proposed)
+        corrected = None
+        if call.id in wishes and not proposed.refusal:
+            corrected = _again(front, policy, raw[call.id] | {"arguments": wishes[call.id]}, checked[:-1])
+        opened.append(steps.Opened(call=call.id, proposed=proposed, corrected=corrected))
+    plan = tuple(
+        steps.Progress(step=step, called=log.steps[step.id].called, closed=log.steps[step.id].closed)
+        for step in current.plan
+    )
+    steps.reopen(claim, plan=plan, calls=tuple(opened), policy_version=policy.version)
+
+
+def _folded(run: models.Run) -> tuple[state.State, told.Log, dict[state.CallId, dict[str, Any]]]:
+    """Return the state at the cut, what the log tells about the plan's steps, and each call as it stood there."""
+    current, log = state.State(), told.Log()
+    raw: dict[state.CallId, dict[str, Any]] = {}
+    for line in paths.lines(run.path, run.pk):
+        entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
+        current = state.fold([entry], current)
+        log.read(entry, current)
+        content = line.content
+        if line.kind == lifecycle.EntryKind.REPLY:
+            raw = {(line.position, index): dict(call) for index, call in enumerate(content["calls"])}
+        elif line.kind == lifecycle.EntryKind.CALL:
+            raw[content["call"][0], content["call"][1]] = dict(content)
+        elif line.kind == lifecycle.EntryKind.REVISION:
+            raw[content["call"][0], content["call"][1]]["arguments"] = content["arguments"]
+    return current, log, raw
+
+
+def _wishes(run: models.Run) -> dict[state.CallId, Any]:
+    """Return the arguments that the person who made this run corrected."""
+    first = models.Entry.objects.filter(run=run).order_by("position").first()
+    assert first is not None
+    return {(position, index): arguments for position, index, arguments in first.content.get("arguments", [])}
+
+
+def _again(
+    front: frontiers.Frontier, policy: verdicts.InForce, raw: dict[str, Any], earlier: list[steps.Proposed]
+) -> steps.Proposed:
+    call = contract.Call(
+        tool=raw["tool"], arguments=raw["arguments"], step=raw["step"], label=raw.get("label", "")
+    )
+    return proposing.check(front, policy, call, earlier)

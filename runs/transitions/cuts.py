@@ -1,0 +1,134 @@
+"""Branching a run off another's checkpoint: the cut is found, the new run's row and first lines are written.
+
+Nothing is copied and nothing is folded here, however long the path is: the engine builds the new run's projections in
+its first move.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from runs import exact, lifecycle, models
+from runs.models import paths
+from runs.transitions import clock_time, log, starts
+from runs.transitions.refusals import Invalid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A checkpoint as the beginning of another run: who holds its line, and the path that leads up to it."""
+
+    holder: models.Run
+    line: models.Entry
+    path: list[list[int]]
+
+
+def find(run: models.Run, checkpoint: int) -> Cut:
+    """Return the cut at a checkpoint of this run's path.
+
+    Refuses (Invalid) a number that isn't there, a path longer than the limit, and a checkpoint of a dry run after a
+    simulated result: nothing live may rest on what never happened.
+    """
+    on_path = Q(run=run, number=checkpoint)
+    for ancestor, last in run.path:
+        on_path |= Q(run=ancestor, number=checkpoint, position__lte=last)
+    line = models.Entry.objects.filter(on_path).select_related("run").first()
+    if line is None:
+        raise Invalid(f"Run {run.pk} has no checkpoint {checkpoint}; its newest is {run.checkpoint_number}.")
+    path = [[ancestor, last] for ancestor, last in run.path if last < line.position]
+    path.append([line.run_id, line.position])
+    if len(path) > paths.MAX_LENGTH:
+        raise Invalid(
+            f"This lineage has branched {paths.MAX_LENGTH} times on the way here; start separate work instead."
+        )
+    return Cut(holder=line.run, line=line, path=path)
+
+
+def branch(
+    cut: Cut,
+    *,
+    root: int | None,
+    mode: str,
+    code: str,
+    title: str,
+    user: models.User,
+    token: str,
+    reason: str,
+    input: Mapping[str, Any] | None,
+    content: Mapping[str, Any],
+    number: int,
+) -> models.Run:
+    """Return the new run `number`, queued, with its first lines: where it comes from, and the corrected input.
+
+    Positions, checkpoint numbers and plan versions go on from the cut, and so does the chain of its log. Counters are
+    what was spent on the path. Without a `root` it is the root of a lineage of its own.
+    """
+    source, line = cut.holder, cut.line
+    assert line.number is not None
+    version = models.Plan.objects.filter(_before(cut)).order_by("-version").values_list("version", flat=True)
+    given = source.input if input is None else input
+    run = models.Run(
+        pk=number,
+        root_id=root or number,
+        agent_version_id=source.agent_version_id,
+        title=title or source.title,
+        input=given,
+        input_digest=exact.digest_of(given),
+        labels=source.labels,
+        mode=mode,
+        path=cut.path,
+        begun=False,
+        status=lifecycle.Run.QUEUED,
+        reason=code,
+        wake_at=clock_time.now() - datetime.timedelta(milliseconds=1),
+        priority=source.priority,
+        start_token=token,
+        budget=source.budget,
+        created_by=user,
+        position=line.position,
+        head=line.head,
+        checkpoint_number=line.number,
+        checkpoint_position=line.position,
+        plan_version=version.first() or 0,
+        **(line.counters or {}),
+    )
+    run.save(force_insert=True)
+    lines = log.Log(run)
+    lines.append(
+        lifecycle.EntryKind.NOTE,
+        {
+            **content,
+            "code": code,
+            "by": user.get_username(),
+            "reason": reason,
+            "from": [line.run_id, line.number],
+            "reopened": True,
+        },
+        boundary=lifecycle.Boundary.CREATED if input is None else None,
+    )
+    if input is not None:
+        lines.append(
+            lifecycle.EntryKind.CORRECTION,
+            {"input": run.input, "before": source.input_digest, "by": user.get_username()},
+            boundary=lifecycle.Boundary.EDITED,
+        )
+    lines.flush()
+    run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
+    return run
+
+
+def _before(cut: Cut) -> Q:
+    found = Q()
+    for ancestor, last in cut.path:
+        found |= Q(run=ancestor, position__lte=last)
+    return found
+
+
+def next_number() -> int:
+    """Return the id that the next run will have, so that others can point at it before it is there."""
+    return starts.next_id()

@@ -1,0 +1,140 @@
+"""Going on from a checkpoint: a new attempt in place of the old one, with what was wrong corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError
+
+from runs import exact, hints, lifecycle, models, rights
+from runs.models import paths
+from runs.state import CallId
+from runs.transitions import audit, clock_time, corrections, cuts, holds, inbox, log, texts
+from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+
+def redrive(
+    run_id: int,
+    *,
+    checkpoint: int,
+    reason: str,
+    by: Actor,
+    token: str,
+    input: Mapping[str, Any] | None = None,
+    arguments: Mapping[CallId, Any] | None = None,
+    seen: int | None = None,
+) -> models.Run:
+    """Return the lineage's new attempt, queued; the same token again returns the run it made.
+
+    It goes on from a checkpoint of the given run's path, takes the place of the lineage's current attempt (which is
+    stopped if it hasn't ended), and starts once that one has ended and nothing of the lineage is open. What was done
+    after the checkpoint isn't done again: it is absorbed when it is proposed.
+
+    Refuses NotYours without the right, Invalid where checkpoint, input or arguments don't fit, and
+    Stale when another attempt than the one that was `seen` is the current one.
+    """
+    user = entitled(by)
+    token, reason = texts.token(token), _reason(reason)
+    known = models.Run.objects.filter(start_token=token).first()
+    run = models.Run.objects.get(pk=run_id)
+    if known is not None:
+        return same(known, run.root_id, user)
+    cut = cuts.find(run, checkpoint)
+    corrected = corrections.input_of(input)
+    wishes = corrections.arguments_of(cut, arguments or {})
+    try:
+        with committing("redrive"):
+            old = _current(run.root_id, seen)
+            number = cuts.next_number()
+            old.superseded_by_id = number
+            old.save(update_fields=["superseded_by"])
+            _end(old, number, reason=reason, by=by)
+            new = cuts.branch(
+                cut,
+                root=run.root_id,
+                mode=models.Run.Mode.LIVE,
+                code="redriven",
+                title=old.title,
+                user=user,
+                token=token,
+                reason=reason,
+                input=corrected,
+                content={"supersedes": old.pk, "arguments": wishes},
+                number=number,
+            )
+            record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason})
+            hints.changed(old.pk, inbox=True)
+    except IntegrityError:
+        # The same form sent twice at once: the other one made the run.
+        made = models.Run.objects.filter(start_token=token).first()
+        if made is None:
+            raise
+        return same(made, run.root_id, user)
+    return new
+
+
+def entitled(by: Actor) -> models.User:
+    """Return who wants to go on from a checkpoint. Refuses NotYours without the right."""
+    user = by.user
+    if user is None or not rights.may(user.roles(), rights.Act.REDRIVE):
+        raise NotYours(
+            f"You may not go on from a checkpoint; {' or '.join(rights.holders(rights.Act.REDRIVE))} can."
+        )
+    return user
+
+
+def same(known: models.Run, root: int, user: models.User) -> models.Run:
+    """Return the run that this form has made before; refuse (Stale) somebody else's or another lineage's form."""
+    if known.created_by_id != user.pk or known.root_id != root or not known.path:
+        raise Stale("This form was used already; load the page again.")
+    return known
+
+
+def record(run: models.Run, *, by: Actor, act: str, content: Mapping[str, Any]) -> None:
+    """Write the audit event of a new branch and wake a worker for it."""
+    told = {**content, "root": run.root_id, "input": run.input_digest, "path": run.path, "mode": run.mode}
+    audit.append(act, actor=by, run=run, subject=f"run {run.pk}", content=told)
+    hints.wake(run.pk)
+    hints.changed(run.pk)
+
+
+def _current(root: int, seen: int | None) -> models.Run:
+    """Return the lineage's current attempt, locked. Refuses Stale when it isn't the one that was seen."""
+    found = paths.current(root).first()
+    if found is None:
+        raise Invalid("This lineage has no live attempt that another could take the place of.")
+    old = inbox.lock(found.pk)
+    if old.superseded_by_id is not None or (seen is not None and old.pk != seen):
+        raise Stale(
+            f"Run {old.superseded_by_id or old.pk} has taken over from here already; look at it before you go on."
+        )
+    return old
+
+
+def _end(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
+    """Stop the locked old attempt if it goes on, or close the question that its failure asks."""
+    if old.status not in lifecycle.RUN_ENDED:
+        if old.stop_at is None:
+            holds.ask_stop(old, reason=f"Run {number} takes over: {reason}", by=by)
+        return
+    now = clock_time.now()
+    open_reviews = models.Review.objects.select_for_update(of=("self",)).filter(
+        run=old, status=lifecycle.Review.OPEN, kind=lifecycle.ReviewKind.FAILURE
+    )
+    for review in open_reviews.order_by("pk"):
+        asked = review.content
+        if review.digest != exact.link(old.pk, asked["checkpoint"], asked["cause"]):
+            continue  # it asks about the world, not about what becomes of this attempt
+        review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.SUPERSEDED, by="P")
+        review.closed_at = now
+        review.save(update_fields=["status", "closed_at"])
+
+
+def _reason(text: str) -> str:
+    reason = texts.typed(text, "reason")
+    if not texts.says(reason):
+        raise Invalid("Say why it goes on from there; the reason stays in its record.")
+    return reason
