@@ -7,10 +7,11 @@ afterwards, so that the fold stays trivial and can check every move against the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from runs import lifecycle
+from runs.frozen import Own, put, replace
 
 CallId = tuple[int, int]
 
@@ -142,13 +143,15 @@ class Broken(ValueError):
 
 def fold(entries: Iterable[Entry], start: State | None = None) -> State:
     """Return the state after `entries`; refuse (Broken) an entry that the rules don't allow."""
-    current = start or State()
+    begun = start or State()
+    current, position = replace(begun, calls=Own(begun.calls), results=Own(begun.results)), begun.position
     for entry in entries:
         try:
-            current = replace(_apply(current, entry), position=entry.position)
+            current = _apply(current, entry)
         except (KeyError, TypeError, ValueError, lifecycle.NotAllowed) as error:
             raise Broken(f"position {entry.position} ({entry.kind}): {error}") from error
-    return current
+        position = entry.position
+    return replace(current, calls=dict(current.calls), results=dict(current.results), position=position)
 
 
 def _apply(state: State, entry: Entry) -> State:
@@ -183,9 +186,9 @@ def _reply(state: State, entry: Entry) -> State:
         cost_micro=state.counters.cost_micro + (cost or 0),
         cost_known=state.counters.cost_known and cost is not None,
     )
-    calls = dict(state.calls)
+    calls = state.calls
     for index, call in enumerate(entry.content["calls"]):
-        calls[(entry.position, index)] = _proposed((entry.position, index), call)
+        calls = put(calls, (entry.position, index), _proposed((entry.position, index), call))
     active = {call["step"] for call in entry.content["calls"] if call["step"] is not None}
     return replace(state, counters=counters, calls=calls, plan=_active(state.plan, active))
 
@@ -196,7 +199,7 @@ def _reopened(state: State, content: Mapping[str, Any]) -> State:
     known = state.calls.get(call_id)
     if known is not None and known.closed:
         raise ValueError("a closed call can't be opened again")
-    calls = {**state.calls, call_id: _proposed(call_id, content)}
+    calls = put(state.calls, call_id, _proposed(call_id, content))
     return replace(state, calls=calls, plan=_active(state.plan, {content["step"]}))
 
 
@@ -277,10 +280,10 @@ def _call(state: State, entry: Entry) -> State:
             if content.get("ran"):
                 counters = replace(counters, calls=counters.calls + 1)
             if call.step is not None and "value" in content:
-                results = {**results, call.step: content["value"]}
+                results = put(results, call.step, content["value"])
             if "step_state" in content:
                 state = _mark(state, content["step"], content["step_state"])
-    calls = {**state.calls, call_id: replace(call, **changed)}
+    calls = put(state.calls, call_id, replace(call, **changed))
     return replace(state, calls=calls, counters=counters, results=results)
 
 

@@ -38,7 +38,23 @@ BARS: dict[str, Bar] = {
     "commits_per_fused": Bar(what="commits of an effect among released ones", most=2.0),
     "commits_per_reply": Bar(what="commits of a model reply", most=1.0),
     "commits_per_read": Bar(what="commits of a read", most=1.0),
+    "written_per_turn": Bar(what="transactions that wrote, for a reply and an effect, heartbeat and vacuum included"),
     "queries_per_turn": Bar(what="transactions of any kind for a reply and an effect (a query alone is one)"),
+    "newest_page": Bar(what="newest page of the history, as its page reads it", unit="ms", most=2.0),
+    "whole_state": Bar(what="state rebuilt from the whole log, effects released together", unit="ms", most=25.0),
+    "whole_state_long": Bar(what="the same, each effect proposed by a reply of its own", unit="ms"),
+    "redrive": Bar(what="going on from the middle, until it can be claimed", unit="ms", most=10.0),
+    "four_at_once": Bar(what="four runs at once in one process, against one", unit="x", least=1.5),
+    "recovery_of_allowed": Bar(what="recovery after kill -9, of lease or deadline and two sweeps", unit="x", most=1.0),
+    "recovery_seconds": Bar(what="the same in seconds", unit="s"),
+    "waiting_queries": Bar(what="queries that waiting runs add to a sweep and an idle worker", most=0.0),
+    "waiting_slices": Bar(what="slots that they take", most=0.0),
+    "sweep_without": Bar(what="sweep and idle worker, no run waiting", unit="ms"),
+    "sweep_with": Bar(what="the same beside the waiting runs", unit="ms"),
+    "approve_p50_short": Bar(what="approval to intent through Celery, N = 50, p50", unit="ms", most=8.0),
+    "approve_p95_short": Bar(what="the same, p95", unit="ms", most=60.0),
+    "approve_p50_long": Bar(what="approval to intent through Celery, N = 1,000, p50", unit="ms", most=8.0),
+    "approve_p95_long": Bar(what="the same, p95", unit="ms", most=60.0),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ckptsite.services import folder as folders
 from tests.bench import bars, floors, stage
 
 
@@ -25,10 +26,13 @@ class Sizes:
     steps: int
     long: int
     floor: int
+    threads: int
+    questions: int
+    waiting: int
 
 
-FULL = Sizes(repeats=3, steps=1000, long=5000, floor=2000)
-QUICK = Sizes(repeats=1, steps=100, long=200, floor=500)
+FULL = Sizes(repeats=3, steps=1000, long=5000, floor=2000, threads=300, questions=60, waiting=1000)
+QUICK = Sizes(repeats=1, steps=60, long=120, floor=500, threads=20, questions=5, waiting=10)
 
 Found = dict[str, list[float]]
 
@@ -48,6 +52,11 @@ def main(arguments: Sequence[str]) -> int:
         for repeat in range(sizes.repeats):
             _say(f"repeat {repeat + 1} of {sizes.repeats}")
             hot_path(found, folder.database_url, sizes)
+            side_by_side(found, sizes)
+        _say("people")
+        approvals(found, folder, sizes)
+        _say("runs that wait")
+        rest(found, sizes)
     figures = bars.judged(found)
     report(shape, figures, as_json=options.json)
     return 0 if options.quick or all(figure["ok"] for figure in figures.values()) else 1
@@ -55,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     """Add one repeat of what steps cost, each between two measurements of the floors."""
-    from tests.bench import hotpath
+    from tests.bench import hotpath, reading
 
     before = floors.measure(url, steps=sizes.floor)
 
@@ -73,15 +82,17 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
         reply_of_l1=worked.rate("reply") / floor.l1,
         read_of_l1=worked.rate("read") / floor.l1,
         commits_per_reply=worked.commits["reply"] / worked.run.steps,
-        commits_per_read=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+        commits_per_read=worked.commits_each("reply"),
     )
     _say("  effects, one by one")
     empty = hotpath.size(vacuumed=True)
     worked, floor = beside(hotpath.effects(sizes.steps))
+    one_by_one = worked.run
     note(
         found,
         effect_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
-        commits_per_effect=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+        commits_per_effect=worked.commits_each("reply"),
+        written_per_turn=worked.written / sizes.steps,
         queries_per_turn=worked.transactions / sizes.steps,
         bytes_with_reply=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
     )
@@ -92,13 +103,64 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         fused_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
-        commits_per_fused=(worked.written - worked.commits["reply"] - worked.at_the_ends) / sizes.steps,
+        commits_per_fused=worked.commits_each("reply"),
         bytes_as_left=(left - empty) / sizes.steps,
         bytes_per_effect=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
+    )
+    note(
+        found,
+        newest_page=reading.newest_page(worked.run),
+        whole_state=reading.whole_state(worked.run),
+        whole_state_long=reading.whole_state(one_by_one),
     )
     _say(f"  a run of {sizes.long} steps")
     flat = hotpath.flatness(hotpath.effects(sizes.long))
     note(found, flat_median=flat["median"], flat_sum=flat["sum"])
+
+
+def side_by_side(found: Found, sizes: Sizes) -> None:
+    """Add one repeat of what several runs at once win, and of how long a killed worker's run stands still."""
+    from tests.bench import recovery, together
+
+    _say("  runs at once")
+    note(found, four_at_once=together.speed_up(sizes.threads))
+    _say("  a killed worker")
+    found_again = recovery.after_kill()
+    note(
+        found,
+        recovery_of_allowed=found_again.seconds / found_again.allowed,
+        recovery_seconds=found_again.seconds,
+    )
+
+
+def approvals(found: Found, folder: folders.Folder, sizes: Sizes) -> None:
+    """Add what people wait for, with a short and with a long run behind the question."""
+    from tests.bench import latency
+
+    short = latency.held_behind(min(50, sizes.steps), questions=sizes.questions)
+    long = latency.held_behind(sizes.steps, questions=sizes.questions)
+    with latency.workers(folder):
+        for name, run in (("short", short), ("long", long)):
+            for _ in range(sizes.repeats):
+                each = sizes.questions // sizes.repeats
+                p50, p95 = latency.spread(latency.approve_all(run, questions=each))
+                note(found, **{f"approve_p50_{name}": p50, f"approve_p95_{name}": p95})
+
+
+def rest(found: Found, sizes: Sizes) -> None:
+    """Add what a sweep and an idle worker cost without and with runs that wait."""
+    from tests.bench import together
+
+    before = together.at_rest()
+    together.let_wait(sizes.waiting)
+    after = together.at_rest()
+    note(
+        found,
+        waiting_queries=after.queries - before.queries,
+        waiting_slices=after.slices,
+        sweep_without=before.milliseconds,
+        sweep_with=after.milliseconds,
+    )
 
 
 def note(found: Found, **values: float) -> None:

@@ -21,6 +21,7 @@ class Worked:
     """One run, worked through. `seconds` and `commits` by kind of commit; a kind's time ends with its commit."""
 
     run: models.Run
+    calls: int
     seconds: dict[str, float]
     commits: dict[str, int]
     replies: list[float]
@@ -31,10 +32,10 @@ class Worked:
         """Return how many commits of this kind a second were made."""
         return self.commits[kind] / self.seconds[kind]
 
-    @property
-    def at_the_ends(self) -> int:
-        """Return the commits that begin and end a run or a slice, whatever is between."""
-        return sum(self.commits.get(kind, 0) for kind in ("claim", "later", "finish"))
+    def commits_each(self, *kinds: str) -> float:
+        """Return the commits for each call: all but these kinds and those that begin or end a slice."""
+        left_out = {*kinds, "claim", "later", "finish"}
+        return sum(count for kind, count in self.commits.items() if kind not in left_out) / self.calls
 
     def other_than(self, *kinds: str) -> float:
         """Return the seconds of all commits but these."""
@@ -50,14 +51,14 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         if name.endswith(_AFTER):
             marks.append((name.removesuffix(_AFTER), time.perf_counter()))
 
-    written, transactions = _written(), _transactions()
+    written, committed = _written(), transactions()
     points.arm(reach)
     try:
         began = time.perf_counter()
         worker.drain(until_idle=False)
     finally:
         points.arm(None)
-    written, transactions = _written() - written, _transactions() - transactions
+    written, committed = _written() - written, transactions() - committed
     run.refresh_from_db()
     if run.status != lifecycle.Run.SUCCEEDED:
         raise RuntimeError(f"The run ended as {run.status}: {run.error or run.reason}")
@@ -70,11 +71,12 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         before = moment
     return Worked(
         run=run,
+        calls=sum(len(reply["calls"]) for reply in replies),
         seconds=seconds,
         commits=commits,
         replies=[moment for kind, moment in marks if kind == "reply"],
         written=written,
-        transactions=transactions,
+        transactions=committed,
     )
 
 
@@ -129,7 +131,7 @@ def _written() -> int:
     return int(row[0])
 
 
-def _transactions() -> int:
+def transactions() -> int:
     """Return how many transactions of any kind this database has committed; a query on its own is one."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_force_next_flush()")

@@ -20,9 +20,9 @@ WIDTH = 50
 _numbers = itertools.count(1)
 
 
-def singles(count: int, *, tool: type[tools.Named] = tools.Note) -> list[dict[str, Any]]:
-    """Return `count` replies of one call each."""
-    return [_reply([tool], number) for number in range(count)]
+def singles(count: int, *, tool: type[tools.Named] = tools.Note, first: int = 0) -> list[dict[str, Any]]:
+    """Return `count` replies of one call each, numbered from `first`."""
+    return [_reply([tool], number) for number in range(first, first + count)]
 
 
 def wide(count: int) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def start(replies: list[dict[str, Any]]) -> models.Run:
             title="Replay",
             provider="replay",
             definition={"replies": replies},
-            tools=(tools.Look.name, tools.Note.name, tools.Send.name),
+            tools=tuple(kind.name for kind in (tools.Look, tools.Note, tools.Send, tools.Hang)),
             input_schema={"type": "object", "properties": {}},
             budget={"steps": limit, "calls": limit},
         )

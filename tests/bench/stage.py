@@ -15,6 +15,8 @@ from ckptsite.services import postgres, processes
 from tests import waiting
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+NOTED = {"track_commit_timestamp": "on"}
+"""Commits tell when they were made, by the server's clock; the floors pay for it as well."""
 
 
 @contextlib.contextmanager
@@ -27,7 +29,7 @@ def standing(*, environment: Mapping[str, str] | None = None) -> Iterator[folder
         Path(name).chmod(0o711)
         folder = folders.Folder(Path(name) / "data")
         folders.make(folder)
-        program = postgres.program(folder, say=lambda _line: None)
+        program = postgres.program(folder, say=lambda _line: None, settings={**DURABLE, **NOTED})
         process = processes.start(program)
         try:
             waiting.until(lambda: postgres.answers(folder.database_url), within=30, what="PostgreSQL answers")
@@ -50,6 +52,7 @@ def _lead(folder: folders.Folder, environment: Mapping[str, str]) -> None:
             "CKPTSITE_ROLE": "worker",
             "DATABASE_URL": folder.database_url,
             "REDIS_URL": folder.redis_url,
+            "CKPTSITE_UNDO_WINDOW_2": "0",  # what a person released may start at once
             "LOG_LEVEL": "ERROR",
             **environment,
         }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import string
+import time
 import zlib
+from datetime import timedelta
 
 from runs.tools import contract, registry
 
@@ -59,3 +61,19 @@ class Send(Named):
     effect = contract.Effect.IRREVERSIBLE
     tier = 2
     identity = ("name",)
+
+
+@registry.register
+class Hang(Named):
+    """An effect that is still under way when its worker is killed."""
+
+    name = "bench.hang"
+    effect = contract.Effect.REVERSIBLE
+    identity = ("name",)
+    timeout = timedelta(seconds=3)
+    settle = timedelta(seconds=1)
+
+    def run(self, args: NamedArguments, ctx: contract.Context) -> contract.Receipt:
+        """Wait for longer than this worker lives."""
+        time.sleep(60)
+        raise RuntimeError("Nobody killed the worker.")
