@@ -112,6 +112,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
         newest_page=reading.newest_page(worked.run),
         whole_state=reading.whole_state(worked.run),
         whole_state_long=reading.whole_state(one_by_one),
+        redrive=reading.redrive(worked.run),
     )
     _say(f"  a run of {sizes.long} steps")
     flat = hotpath.flatness(hotpath.effects(sizes.long))

@@ -70,6 +70,7 @@ def approve_all(run: models.Run, *, questions: int) -> list[float]:
 
 def _approve(run: models.Run, by: Actor) -> float:
     review = waiting.until(lambda: _question(run), within=30, what="the next question is asked")
+    assert review is not None
     decisions.decide(
         review.pk,
         decisions.Answer(
@@ -82,7 +83,10 @@ def _approve(run: models.Run, by: Actor) -> float:
         ),
         by=by,
     )
-    return waiting.until(lambda: _between(review), within=30, what="the approved effect has its intent")
+    seen = review
+    passed = waiting.until(lambda: _between(seen), within=30, what="the approved effect has its intent")
+    assert passed is not None
+    return passed
 
 
 def _question(run: models.Run) -> models.Review | None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable
 
 from runs import models, state
+from runs.engine import advance
 from runs.selectors import keyset, run_log
 from runs.selectors.run_timeline import SIZE
+from runs.transitions import clocks, holds, redrives
+from runs.transitions.actor import Actor
+from tests.bench import recordings
 
-TRIES = 15
+TRIES, BRANCHES = 15, 5
+_numbers = itertools.count(1)
 
 
 def newest_page(run: models.Run) -> float:
@@ -41,6 +47,25 @@ def whole_state(run: models.Run) -> float:
         assert found.position == run.position
 
     return _milliseconds(read)
+
+
+def redrive(run: models.Run) -> float:
+    """Return the milliseconds for going on from the middle of an ended run, until a worker could claim it.
+
+    Each new attempt has ended again before the next one, so that none waits for another.
+    """
+    by = Actor(user=recordings.person("operator"))
+    middle = run.checkpoint_number // 2
+    found = []
+    for _ in range(BRANCHES):
+        token = f"bench-redrive-{next(_numbers)}"
+        began = time.perf_counter()
+        new = redrives.redrive(run.pk, checkpoint=middle, reason="Once more.", by=by, token=token)
+        found.append(time.perf_counter() - began)
+        assert clocks.next_due() == new.pk
+        holds.stop(new.pk, reason="That was all.", by=by)
+        advance.advance(new.pk)
+    return 1000 * statistics.median(found)
 
 
 def _milliseconds(act: Callable[[], None]) -> float:
