@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pathlib
 from multiprocessing.synchronize import Event
+from typing import Any
 
 from celery import Celery, signals
 
@@ -23,11 +24,6 @@ app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,
     task_publish_retry=False,
-    # Above the longest work on one message: a limit that fires inside an effect makes its outcome unknown.
-    task_time_limit=2 * settings.CKPTSITE["SLICE"]
-    + settings.CKPTSITE["MODEL_TIMEOUT"]
-    + settings.CKPTSITE["EFFECT_TIMEOUT"]
-    + 2 * settings.CKPTSITE["MARGIN"],
     # A dead or paused server costs a decision half a second at most.
     broker_transport_options={
         "socket_timeout": settings.REDIS_TIMEOUT,
@@ -55,6 +51,16 @@ app.autodiscover_tasks()
 def stopping() -> bool:
     """True once this worker was told to stop; the engine asks between two moves and hands its run back."""
     return _stopping is not None and _stopping.is_set()
+
+
+@signals.celeryd_init.connect(weak=False)
+def _limit_time(conf: Any, **_kwargs: object) -> None:
+    """Above the longest work on one message: a limit that fires inside an effect makes its outcome unknown."""
+    from runs.tools import registry  # noqa: PLC0415 the apps are loaded only now
+
+    times = settings.CKPTSITE
+    longest = max(times["EFFECT_TIMEOUT"], times["MODEL_TIMEOUT"], registry.longest_timeout())
+    conf.task_time_limit = 2 * times["SLICE"] + 2 * longest + 2 * times["MARGIN"]
 
 
 @signals.worker_init.connect(weak=False)

@@ -195,7 +195,7 @@ DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", f"ckptsite@{_site.host}")
 CKPTSITE_MAIL_DIR = _data.mail
 CKPTSITE_LEDGER = _data.ledger
 
-# Times in seconds, and three counts.
+# Times in seconds, and four counts.
 CKPTSITE: dict[str, float] = {
     "LEASE": env.seconds("CKPTSITE_LEASE", 15.0, minimum=0.05),
     "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0, minimum=0.05),
@@ -206,6 +206,7 @@ CKPTSITE: dict[str, float] = {
     "EFFECT_TIMEOUT": env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0, minimum=0.05),
     "MODEL_TIMEOUT": env.seconds("CKPTSITE_MODEL_TIMEOUT", 120.0, minimum=0.05),
     "SETTLE": env.seconds("CKPTSITE_SETTLE", 60.0),
+    "SLOTS": env.integer("CKPTSITE_SLOTS", 2, minimum=1),
     "POISON": env.integer("CKPTSITE_POISON", 5, minimum=1),
     "MAX_SENDS": env.integer("CKPTSITE_MAX_SENDS", 3, minimum=1),
     "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),

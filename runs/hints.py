@@ -48,6 +48,17 @@ def wake_now(run_id: int) -> bool:
     return _publish("wake", run_id)
 
 
+def queued() -> int | None:
+    """Return how many wake-ups wait in the queue, None when the broker can't say."""
+    if time.monotonic() < _quiet["until"]:
+        return None
+    try:
+        return int(_client().llen(current_app.conf.task_default_queue))  # type: ignore[arg-type] # never awaitable
+    except Exception as error:  # any broker trouble at all
+        log.warning("queue_unknown", error=f"{type(error).__name__}: {error}")
+        return None
+
+
 def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
     points.reach(f"{what}.before")
     if time.monotonic() < _quiet["until"]:

@@ -203,6 +203,8 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
 
 def settle(now: Situation, call: CallState) -> Act | LookUp | Doubt | Later:
     """Return how to find out about an intent without a receipt, in this order: same key, look, person."""
+    if now.attempts > now.poison:
+        return Doubt(call=call, why="Finding out about it lost one worker after the other.")
     facts = now.tools.get(call.tool)
     horizon = max(datetime.datetime.fromisoformat(attempt.horizon) for attempt in call.attempts)
     may_send = not now.stop and len(call.attempts) < now.max_sends

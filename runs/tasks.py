@@ -9,6 +9,7 @@ from runs.engine import worker
 
 
 @shared_task(name="runs.advance")
-def advance(run_id: int) -> None:
-    """Advance the run if it is due, then whatever else is."""
-    worker.work(run_id, stopping=stopping)
+def advance(run_id: object) -> None:
+    """Advance the run if it is due, then whatever else is. What names no run is passed over."""
+    if isinstance(run_id, int) and not isinstance(run_id, bool):
+        worker.work(run_id, stopping=stopping)

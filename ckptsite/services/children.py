@@ -46,7 +46,8 @@ def prepare(setting: Setting, *, demo: bool) -> tuple[list[str], dict[str, str]]
 
 def worker(setting: Setting) -> processes.Program:
     """The Celery worker; it says by a file when it takes messages."""
-    options = ("-c", "2", "-Q", "advance", "--without-gossip", "--without-mingle", "--without-heartbeat")
+    slots = str(env.integer("CKPTSITE_SLOTS", 2, minimum=1))
+    options = ("-c", slots, "-Q", "advance", "--without-gossip", "--without-mingle", "--without-heartbeat")
     return _python(
         setting,
         "worker",

@@ -11,12 +11,12 @@ from django.conf import settings
 
 from runs import exact, planner, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import outside, preparing, verdicts
+from runs.engine import keeping, outside, preparing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools.contract import DidNotHappen, Receipt, Tool
 from runs.transitions import evidence, steps
-from runs.transitions.refusals import LostAuthority
+from runs.transitions.refusals import Changed, LostAuthority
 
 log = structlog.get_logger(__name__)
 
@@ -37,21 +37,22 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     if action.precondition is not None:
         precondition = preparing.precondition_of(front, tool, args, beat)
     began = time.monotonic()
-    intent = steps.intent(
-        claim,
-        steps.Wish(
-            call=move.call.id,
-            digest=action.digest,
-            contract=tool.contract(),
-            epoch=policy.epoch,
-            verdict=verdict.verdict,
-            timeout=timeout,
-            settle=settle_seconds(tool),
-            key_window=tool.key_window.total_seconds(),
-            precondition=precondition,
-        ),
-        seen=front.situation.inbox,
+    wish = steps.Wish(
+        call=move.call.id,
+        digest=action.digest,
+        contract=tool.contract(),
+        epoch=policy.epoch,
+        verdict=verdict.verdict,
+        timeout=timeout,
+        settle=settle_seconds(tool),
+        key_window=tool.key_window.total_seconds(),
+        precondition=precondition,
     )
+    try:
+        intent = steps.intent(claim, wish, seen=front.situation.inbox)
+    except keeping.AWAY as error:
+        keeping.never_sent(claim, move.call.id, action_id=action.pk, attempt=action.attempt + 1)
+        raise Changed("the answer to the commit of an intent was lost") from error
     if intent is None:
         return
     log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
@@ -62,15 +63,19 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     beat.allow(left, grace=grace)
     if left <= 0 or beat.lost:
         reason = "the time for sending had passed before it was sent"
-        _store_absent(claim, move.call.id, intent, reason=reason, again=True)
+        _store_absent(claim, move.call.id, intent, beat, reason=reason, again=True)
         return
     ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
     within = left + grace * 1.5
-    _send(claim, move.call.id, intent, lambda: outside.act(lambda: tool.run(args, ctx), within=within))
+    _send(claim, move.call.id, intent, beat, lambda: outside.act(lambda: tool.run(args, ctx), within=within))
 
 
 def _send(
-    claim: steps.Claim, call: state.CallId, intent: steps.Intent, effect: Callable[[], Receipt]
+    claim: steps.Claim,
+    call: state.CallId,
+    intent: steps.Intent,
+    beat: Heartbeat,
+    effect: Callable[[], Receipt],
 ) -> None:
     """Carry out the effect and store what came of it; a worker that lost its run leaves evidence instead."""
     try:
@@ -80,43 +85,49 @@ def _send(
         stored = stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
-        _store_absent(claim, call, intent, reason=error.reason, again=again)
+        _store_absent(claim, call, intent, beat, reason=error.reason, again=again)
         return
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = f"{type(error).__name__}: {error}"
         log.warning("outcome_unknown", action_id=intent.action_id, error=reason)
         steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
         return
-    try:
-        steps.happened(claim, call, attempt=intent.attempt, receipt=stored)
-    except LostAuthority:
-        evidence.append(
+    keeping.keep(
+        lambda: steps.happened(claim, call, attempt=intent.attempt, receipt=stored),
+        testify=lambda: evidence.append(
             intent.action_id, attempt=intent.attempt, outcome="happened", source="worker", content=stored
-        )
-        raise
+        ),
+        beat=beat,
+    )
 
 
 def _store_absent(
-    claim: steps.Claim, call: state.CallId, intent: steps.Intent, *, reason: str, again: bool
+    claim: steps.Claim,
+    call: state.CallId,
+    intent: steps.Intent,
+    beat: Heartbeat,
+    *,
+    reason: str,
+    again: bool,
 ) -> None:
-    try:
-        steps.did_not_happen(
+    keeping.keep(
+        lambda: steps.did_not_happen(
             claim,
             call,
             attempt=intent.attempt,
             reason=reason,
             again=again,
             wake_after=BACKOFF * 2**intent.attempt,
-        )
-    except LostAuthority:
-        evidence.append(
+        ),
+        testify=lambda: evidence.append(
             intent.action_id,
             attempt=intent.attempt,
             outcome="did_not_happen",
             source="worker",
             content={"reason": reason, "summary": reason},
-        )
-        raise
+        ),
+        beat=beat,
+    )
 
 
 def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp, beat: Heartbeat) -> None:

@@ -20,7 +20,8 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
     clocks.expire_reviews()
     clocks.wake_stranded()
-    unheard = [run_id for run_id in clocks.due_runs(limit=clocks.slots()) if not hints.wake_now(run_id)]
+    room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
+    unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
     for run_id in unheard:
         if stopping():
             return

@@ -65,7 +65,8 @@ class Heartbeat:
                     log.error("move_overran", run_id=self.claim.run_id, fence=self.claim.fence)
                     end_process()
                     return
-                if not steps.renew(self.claim):
+                left = self._until - time.monotonic() + settings.CKPTSITE["MARGIN"]
+                if not steps.renew(self.claim, within=left):
                     self.lost = True
                     return
                 renewed = time.monotonic()

@@ -54,6 +54,11 @@ def all() -> tuple[contract.Tool, ...]:
     return tuple(tool for _, tool in sorted(_tools.items()))
 
 
+def longest_timeout() -> float:
+    """Return the longest time in seconds that a tool declares for one call of it, 0.0 if none declares any."""
+    return max((tool.timeout.total_seconds() for tool in _tools.values() if tool.timeout), default=0.0)
+
+
 def declared(tool: contract.Tool) -> contract.Declared:
     """Return a tool's declared facts as plain data."""
     return contract.Declared(

@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Window
+from django.db.models.functions import Coalesce, RowNumber
 
 from runs import hints, lifecycle, models
 from runs.models import paths
+from runs.models.run import FORMAT
 from runs.transitions import audit, clock_time, inbox, log
 from runs.transitions.actor import CLOCK
 from runs.transitions.committing import committing
 
 BATCH = 50
 HINT_AGAIN = 5.0
-LOCK_ID = 0x636B7074
+LOCK = 0x636B7074
+"""First half of the numbers of the clock's locks; each act has a second half of its own."""
+
+
+@contextmanager
+def _sweeping(act: str) -> Iterator[bool]:
+    """Commit one batch of the clock. Gives False when another clock is at this act just now.
+
+    Nothing rests on this lock, which ends with its transaction: every act is a conditional change and harmless when it
+    is done twice. It only saves work.
+    """
+    with committing(act):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [LOCK, act])
+            row = cursor.fetchone()
+        yield bool(row and row[0])
 
 
 def expire_reviews() -> int:
     """Return how many open questions past their end were closed as expired; whoever commits first wins."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, run_id FROM runs_review WHERE status = 'open' AND expires_at <= clock_timestamp()"
-            " ORDER BY expires_at LIMIT %s",
-            [BATCH],
-        )
-        rows = cursor.fetchall()
-    return sum(_expire(review_id, run_id) for review_id, run_id in rows)
+    found = models.Review.objects.filter(
+        status=lifecycle.Review.OPEN, expires_at__lte=clock_time.now(), on_expiry="deny"
+    ).order_by("expires_at")
+    return sum(_expire(pk, run_id) for pk, run_id in found.values_list("pk", "run_id")[:BATCH])
 
 
 def _expire(review_id: int, run_id: int) -> bool:
-    with committing("expire"):
-        run = inbox.lock(run_id)
+    with _sweeping("expire") as mine:
+        run = inbox.try_lock(run_id) if mine else None
+        if run is None:
+            return False
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         now = clock_time.now()
         if review.status != lifecycle.Review.OPEN or review.expires_at is None or review.expires_at > now:
-            return False
-        if review.on_expiry != "deny":
             return False
         review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.EXPIRED, by="S")
         review.closed_at = now
@@ -58,26 +73,36 @@ def _expire(review_id: int, run_id: int) -> bool:
 def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
     """Return runs that a worker could claim now, and note that a hint for them is on its way.
 
-    Due and unclaimed, or with a lease that is over; oldest first, none hinted within the last `again` seconds. One
-    clock does this at a time; a second one gets an empty list.
+    Due and unclaimed, or with a lease that is over; the oldest first, the agents in turn, and none for which a hint was
+    sent since it became due and within the last `again` seconds. One clock does this at a time; a second one gets an
+    empty list.
     """
-    with committing("due"):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK_ID])
-            row = cursor.fetchone()
-        if not (row and row[0]):
+    with _sweeping("due") as mine:
+        if not mine or limit <= 0:
             return []
         now = clock_time.now()
         fresh = now - clock_time.seconds(again)
-        ids = list(
+        unheard = Q(hinted_at__isnull=True) | Q(hinted_at__lt=fresh) | Q(hinted_at__lt=F("wake_at"))
+        since = Coalesce("wake_at", "lease_until")
+        fair = (
             _due(now)
-            .filter(Q(hinted_at__isnull=True) | Q(hinted_at__lt=fresh) | Q(hinted_at__lt=F("wake_at")))
-            .select_for_update(skip_locked=True, of=("self",))
-            .order_by("priority", F("wake_at").asc(nulls_first=True), "id")
-            .values_list("id", flat=True)[:limit]
+            .filter(unheard)
+            .annotate(
+                since=since,
+                turn=Window(
+                    RowNumber(),
+                    partition_by=["priority", "agent_version__agent_id"],
+                    order_by=[since.asc(), F("id").asc()],
+                ),
+            )
+            .order_by("priority", "turn", "since", "id")
         )
-        models.Run.objects.filter(pk__in=ids).update(hinted_at=now)
-        return ids
+        ids = list(fair.values_list("id", flat=True)[:limit])
+        # Asked again under the lock: the row may have been claimed since.
+        free = models.Run.objects.select_for_update(skip_locked=True, of=("self",))
+        taken = set(free.filter(_condition(now), pk__in=ids).values_list("id", flat=True))
+        models.Run.objects.filter(pk__in=taken).update(hinted_at=now)
+        return [run_id for run_id in ids if run_id in taken]
 
 
 def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
@@ -93,11 +118,20 @@ def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
 
 
 def _due(now: datetime.datetime) -> QuerySet[models.Run]:
-    """Return the runs that time has made due; a new attempt isn't while what came before it goes on."""
-    return models.Run.objects.filter(
-        Q(status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
-        | Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)
-    )
+    """Return the runs that may be claimed now; none while a switch stops the whole installation."""
+    if models.Installation.objects.filter(paused_all=True).exists():
+        return models.Run.objects.none()
+    return models.Run.objects.filter(_condition(now))
+
+
+def _condition(now: datetime.datetime) -> Q:
+    """Say which runs are due: of a format that this code knows, so that a rolling deploy misreads none.
+
+    A new attempt isn't while what came before it goes on, so that it stands in nobody's way.
+    """
+    queued = Q(status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
+    lost = Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)
+    return (queued | lost) & Q(format__lte=FORMAT)
 
 
 def wake_stranded() -> int:
@@ -116,9 +150,9 @@ def wake_stranded() -> int:
         ids = [row[0] for row in cursor.fetchall()]
     woken = 0
     for run_id in ids:
-        with committing("stranded"):
-            run = inbox.lock(run_id)
-            if run.status != lifecycle.Run.WAITING:
+        with _sweeping("stranded") as mine:
+            run = inbox.try_lock(run_id) if mine else None
+            if run is None or run.status != lifecycle.Run.WAITING:
                 continue
             inbox.leave(run, models.Fact.Kind.WAKE, {"reason": "nothing to wait for"}, by=None, mover="S")
             audit.append("run.woken", actor=CLOCK, run=run, subject=f"run {run.pk}")
@@ -128,11 +162,13 @@ def wake_stranded() -> int:
 
 def slots() -> int:
     """Return how many hints the queue is topped up to: twice the worker slots."""
-    return int(settings.CKPTSITE.get("SLOTS", 4))
+    return 2 * int(settings.CKPTSITE["SLOTS"])
 
 
 def next_alarm(*, within: float = 60.0) -> float | None:
     """Return the seconds until the next queued run is due by itself, at least 0.01; None if none is within `within`."""
+    if models.Installation.objects.filter(paused_all=True).exists():
+        return None
     now = clock_time.now()
     queued = (
         models.Run.objects.filter(paths.ready(), status=lifecycle.Run.QUEUED)

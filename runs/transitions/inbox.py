@@ -18,6 +18,11 @@ def lock(run_id: int) -> models.Run:
     return models.Run.objects.select_for_update(of=("self",)).get(pk=run_id)
 
 
+def try_lock(run_id: int) -> models.Run | None:
+    """Return the run, locked; None when somebody else has it: the clock comes again in a second."""
+    return models.Run.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=run_id).first()
+
+
 def number(run_id: int) -> int:
     """Return the run's inbox number as it stands."""
     return models.Run.objects.values_list("inbox", flat=True).get(pk=run_id)

@@ -77,7 +77,7 @@ class Work:
         """Give the lease back and book the active seconds; the caller has set the new status."""
         run = self.run
         run.lease_until = None
-        run.attempts = 0
+        run.attempts = max(0, run.attempts - 1)  # a claim that is handed back isn't counted
         if run.claimed_at is not None:
             run.active_seconds += max(0.0, (self.now - run.claimed_at).total_seconds())
 

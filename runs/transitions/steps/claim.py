@@ -8,12 +8,14 @@ from django.db import connection
 from runs import lifecycle, models, points
 from runs.models import paths
 from runs.models.run import FORMAT
+from runs.tools import registry
 from runs.transitions import clock_time, log
 from runs.transitions.committing import committing
 from runs.transitions.steps._statement import Claim
 
 _RENEW = """
-UPDATE runs_run SET lease_until = greatest(lease_until, clock_timestamp() + %s * interval '1 second')
+UPDATE runs_run SET lease_until = least(
+  greatest(lease_until, clock_timestamp() + %s * interval '1 second'), clock_timestamp() + %s * interval '1 second')
 WHERE id = %s AND fence = %s AND status = 'running'
 """
 
@@ -62,20 +64,26 @@ def _takeable(run: models.Run, now: object) -> bool:
         return run.wake_at is not None and run.wake_at <= now  # type: ignore[operator]
     if run.status != lifecycle.Run.RUNNING or run.lease_until is None:
         return False
-    horizon = max(settings.CKPTSITE["LEASE"], longest_effect() + settings.CKPTSITE["MARGIN"])
-    return run.lease_until < now or run.lease_until > now + clock_time.seconds(2 * horizon)  # type: ignore[operator]
+    longest = max(settings.CKPTSITE["LEASE"], longest_effect() + settings.CKPTSITE["MARGIN"])
+    # A little beyond the longest lease that anybody can have taken: then the clock went back.
+    return run.lease_until < now or run.lease_until > now + clock_time.seconds(1.5 * longest)  # type: ignore[operator]
 
 
 def longest_effect() -> float:
     """Return the longest time in seconds that one effect of any tool may take."""
-    return max(settings.CKPTSITE["EFFECT_TIMEOUT"], settings.CKPTSITE["MODEL_TIMEOUT"])
+    given = (settings.CKPTSITE["EFFECT_TIMEOUT"], settings.CKPTSITE["MODEL_TIMEOUT"])
+    return max(*given, registry.longest_timeout())
 
 
-def renew(held: Claim) -> bool:
-    """Return whether the lease was renewed; False means that the authority is lost."""
+def renew(held: Claim, *, within: float = 0.0) -> bool:
+    """Return whether the lease was renewed; False means that the authority is lost.
+
+    `within` is how long the move under way may still take: no lease is longer than that or the usual length.
+    """
+    lease = settings.CKPTSITE["LEASE"]
     points.reach("renew.before")
     with connection.cursor() as cursor:
-        cursor.execute(_RENEW, [settings.CKPTSITE["LEASE"], held.run_id, held.fence])
+        cursor.execute(_RENEW, [lease, max(lease, within), held.run_id, held.fence])
         renewed = bool(cursor.rowcount)
     points.reach("renew.after")
     return renewed

@@ -45,7 +45,7 @@ def later(
     review and not in an endless loop.
     """
     with fenced(claim, "later", seen=seen) as work:
-        attempts = work.run.attempts
+        attempts = work.run.attempts  # counted, if there was trouble
         work.move_run(lifecycle.Run.QUEUED)
         work.run.reason = reason
         work.run.wake_at = at or work.now + clock_time.seconds(after)

@@ -1,0 +1,68 @@
+"""Keeping what is known about an effect: the database may be away for a moment, or its answer to a COMMIT lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from runs import lifecycle, models, state
+from runs.engine.heartbeat import Heartbeat
+from runs.transitions import steps
+from runs.transitions.refusals import Changed, LostAuthority
+
+log = structlog.get_logger(__name__)
+
+PATIENCE = 20.0
+"""So long a worker that knows an outcome tries to store it."""
+
+PAUSE = 0.2
+
+AWAY = (OperationalError, InterfaceError)
+
+
+def keep(store: Callable[[], None], *, testify: Callable[[], object], beat: Heartbeat) -> None:
+    """Store an outcome, or leave it as evidence when the run is lost. Refuses LostAuthority then.
+
+    It is tried again while the database is away. A COMMIT whose answer was lost is found by the next try: the action
+    isn't in intent any more, and nobody but this claim can have moved it.
+    """
+    beat.allow(PATIENCE)
+    end = time.monotonic() + PATIENCE
+    failed = False
+    while True:
+        try:
+            try:
+                store()
+            except LostAuthority:
+                testify()
+                raise
+            return
+        except Changed:
+            if not failed:
+                testify()
+            return
+        except AWAY as error:
+            log.warning("outcome_not_stored", error=f"{type(error).__name__}: {error}")
+            failed = True
+            connection.close()
+            if time.monotonic() > end or beat.stopping():
+                raise
+            time.sleep(PAUSE)
+
+
+def never_sent(claim: steps.Claim, call: state.CallId, *, action_id: int, attempt: int) -> None:
+    """The commit of an intent failed or its answer was lost, so nothing was sent: say so if the intent is there."""
+    connection.close()
+    found = models.Action.objects.get(pk=action_id)
+    if found.status == lifecycle.Action.INTENT and found.attempt == attempt:
+        steps.did_not_happen(
+            claim,
+            call,
+            attempt=attempt,
+            reason="it was never sent, as the database's answer was lost before",
+            again=attempt < int(settings.CKPTSITE["MAX_SENDS"]),
+        )
