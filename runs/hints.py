@@ -53,7 +53,7 @@ def queued() -> int | None:
     if time.monotonic() < _quiet["until"]:
         return None
     try:
-        return int(_client().llen(current_app.conf.task_default_queue))  # type: ignore[arg-type] # never awaitable
+        return int(_client().llen(current_app.conf.task_default_queue))
     except Exception as error:  # any broker trouble at all
         log.warning("queue_unknown", error=f"{type(error).__name__}: {error}")
         return None

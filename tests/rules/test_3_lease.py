@@ -61,10 +61,10 @@ def test_3_4_an_effect_that_takes_long_keeps_its_lease(start: Start, reviewer: m
     hour = datetime.timedelta(hours=1)
     with mock.patch.object(Unprotected, "timeout", hour):
         run = released(start, reviewer, "unprotected")
-        taken: list[object] = []
+        taken: list[tuple[steps.Claim | None, float]] = []
         World.before = lambda: taken.append((steps.claim(run.pk), left(run.pk)))
         go(run)
-    ((claim, seconds),) = taken  # type: ignore[misc] # one pair
+    claim, seconds = taken[0]
     assert claim is None
     assert 3590 < seconds < 3620
 
