@@ -186,8 +186,8 @@ def test_9_5_an_attempt_that_may_not_go_on_yet_stands_in_nobodys_way(start: Star
     """The next attempt waits for the one before it: it isn't due, and workers go on to the others."""
     old = go(start(step("lookup", "mail")))
     new = models.Run.objects.get(pk=copies(start(step("look", "it")), 1)[0])
-    models.Run.objects.filter(pk=new.pk).update(begun=False)
     models.Run.objects.filter(pk=old.pk).update(superseded_by=new)
+    models.Run.objects.filter(pk=new.pk).update(begun=False, mode="live", root=old)
     assert steps.claim(new.pk) is None
     assert new.pk not in clocks.due_runs(limit=9)
     assert clocks.next_due() not in {None, new.pk}
