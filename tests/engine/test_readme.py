@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import pytest
 from django.conf import LazySettings
 
-from runs import models, seed
+from runs import models, seed, testing
 from runs.tools import registry
 from runs.transitions import starts
 from runs.transitions.actor import Actor
@@ -49,6 +52,21 @@ def test_the_example_runs(
     assert (run.status, run.summary) == ("succeeded", "Ticket T-7: done.")
     assert (tmp_path / "answers.log").read_text().endswith(" T-7\n")
     assert len((tmp_path / "answers.log").read_text().splitlines()) == 1
+
+
+def test_the_proof_of_the_example_holds(settings: LazySettings, tmp_path: Path) -> None:
+    settings.CKPTSITE_DATA = tmp_path
+    tools = ModuleType("helpdesk.tools")
+    with mock.patch.dict(registry._tools), mock.patch.dict(sys.modules, {"helpdesk.tools": tools}):
+        exec(compile(block("helpdesk/tools.py"), "helpdesk/tools.py", "exec"), tools.__dict__)  # noqa: S102 the point of this test
+        space: dict[str, Any] = {"__name__": "helpdesk.test_tools"}
+        exec(compile(block("helpdesk/test_tools.py"), "helpdesk/test_tools.py", "exec"), space)  # noqa: S102 the same
+        proofs: list[testing.Proof] = []
+        space["test_answer_keeps_what_it_declares"](
+            lambda *given, **more: proofs.append(testing.prove(*given, **more))
+        )
+    assert proofs[0].untrue == []
+    assert proofs[0].kills > 3
 
 
 @pytest.mark.parametrize("name", ["tools", "agents"])
