@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from runs import exact, lifecycle, models, state
 from runs.engine import comparing, told
 from runs.engine.comparing import Broken as Broken
@@ -42,11 +44,22 @@ def verify() -> Verified:
     started = models.AuditEvent.objects.filter(act__in=("run.started", *BRANCHED)).order_by("seq")
     for event in started.exclude(run__in=models.Run.objects.all()):
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
-    for occurrence in models.Occurrence.objects.order_by("pk").iterator(chunk_size=200):
-        with comparing.readable(f"occurrence {occurrence.pk}"):
-            comparing.occurrence(occurrence)
+    _occurrences(models.Occurrence.objects.all())
     _decisions()
     return Verified(events=events, head=head, runs=runs, entries=entries)
+
+
+def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
+    for row in rows.order_by("pk").iterator(chunk_size=200):
+        with comparing.readable(f"occurrence {row.pk}"):
+            comparing.occurrence(row)
+
+
+def verify_run(run: models.Run) -> int:
+    """Return the number of entries of one run; refuse (Broken) the first row of it or its lineage that differs."""
+    entries = _run(run)
+    _occurrences(models.Occurrence.objects.filter(root_id=run.root_id))
+    return entries
 
 
 def _audit() -> tuple[int, str]:
