@@ -130,7 +130,10 @@ class _Trial:
         """Return what the look-up finds; it may change nothing, and finding nothing is no error."""
         self.proof.looks += 1
         try:
-            return self.still("lookup", lambda: self.tool.lookup(self.args, keys, self.context()))
+            found: Receipt | None = self.still(
+                "lookup", partial(self.tool.lookup, self.args, keys, self.context())
+            )
+            return found
         except Exception as error:
             self.say(f"lookup() failed {when}: {type(error).__name__}: {error}")
             return None

@@ -1,0 +1,294 @@
+"""`python -m tests.harness.real --kills N [--json]`: a real site under real kills, judged from outside.
+
+PostgreSQL that keeps its commits, Valkey, a Celery worker with a pool, the clock, and a world in a process of its own;
+runs in flight, people who decide, and a nemesis. Prints kills by kind, effects, doubled, lost, in doubt, how fast a
+run was taken over again, and the seconds. Exit code 1 on any violation, or when too few effects happened to mean
+anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runs import models
+    from tests.harness import nemesis, world
+    from tests.harness.bots import Bots
+
+TIMES = {
+    "CKPTSITE_LEASE": "3",
+    "CKPTSITE_HEARTBEAT": "0.5",
+    "CKPTSITE_MARGIN": "1",
+    "CKPTSITE_CLOCK": "0.3",
+    "CKPTSITE_SLICE": "5",
+    "CKPTSITE_READ_TIMEOUT": "5",
+    "CKPTSITE_EFFECT_TIMEOUT": "3",
+    "CKPTSITE_MODEL_TIMEOUT": "5",
+    "CKPTSITE_SETTLE": "0.5",
+    "CKPTSITE_UNDO_WINDOW_1": "0",
+    "CKPTSITE_UNDO_WINDOW_2": "0",
+    "CKPTSITE_UNDO_WINDOW_3": "0",
+    "LOG_LEVEL": "WARNING",
+}
+IN_FLIGHT = 8
+PATIENCE = 180.0
+"""So long every run may take to end once nobody strikes any more."""
+SLOW = 60.0
+"""A run that nobody took over for so long counts as lost."""
+
+
+@dataclass
+class Watch:
+    """How long runs lay still after a strike: until their fence moved again, or they rested or ended."""
+
+    lying: dict[int, tuple[int, float]] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    def struck(self) -> None:
+        """Note the runs that were being worked on."""
+        from runs import models
+
+        now = time.monotonic()
+        for pk, fence in models.Run.objects.filter(status="running").values_list("pk", "fence"):
+            self.lying.setdefault(pk, (fence, now))
+
+    def look(self) -> None:
+        """See who goes on again."""
+        from runs import models
+
+        now = time.monotonic()
+        for pk, fence, status in models.Run.objects.filter(pk__in=self.lying).values_list(
+            "pk", "fence", "status"
+        ):
+            if fence != self.lying[pk][0] or status != "running":
+                self.seconds.append(now - self.lying.pop(pk)[1])
+
+    def figures(self) -> dict[str, float]:
+        """Return the middle and the slowest."""
+        ordered = sorted(self.seconds) or [0.0]
+        return {
+            "p50": round(statistics.median(ordered), 2),
+            "p95": round(ordered[int(0.95 * (len(ordered) - 1))], 2),
+            "longest": round(ordered[-1], 2),
+        }
+
+
+@dataclass
+class Trial:
+    """The runs of one session, and the people who answer them."""
+
+    site: nemesis.Site
+    outside: world.World
+    bots: Bots
+    rng: random.Random
+    names: dict[int, list[str]] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
+    numbers: Any = field(default_factory=itertools.count)
+
+    def refill(self) -> None:
+        """Keep so many runs in flight."""
+        from runs import models
+
+        open_now = models.Run.objects.filter(pk__in=self.names).exclude(
+            status__in=("succeeded", "failed", "cancelled")
+        )
+        for _ in range(IN_FLIGHT - open_now.count()):
+            self.start()
+
+    def start(self) -> None:
+        """Start a run of four effects, whose requests the world treats as the dice say."""
+        from runs.transitions import starts
+        from runs.transitions.actor import Actor
+        from tests.harness import plan, trial, world
+
+        number = next(self.numbers)
+        rows: dict[str, list[str]] = {kind: [] for kind in plan.PROTECTIONS}
+        for index in range(4):
+            name = f"real-{number}-{index}"
+            rows[self.rng.choice(plan.PROTECTIONS)].append(name)
+            self.outside.plan(name, self.rng.choices(world.FAULTS, weights=(12, 1, 1, 1, 1, 1, 1), k=3))
+        given, by = {"name": "it", **rows}, Actor(user=self.bots.operator)
+        run = starts.start_run(trial.AGENT, input=given, title="real", by=by, token=f"real-{number}")
+        self.names[run.pk] = [name for group in rows.values() for name in group]
+
+    def turn(self) -> None:
+        """Let people answer what is open; whoever was restarted meanwhile is met again in the next turn."""
+        from django.db import DatabaseError, connection
+
+        try:
+            for run in self.asking():
+                self.bots.answer_all(run)
+            self.watch.look()
+        except DatabaseError:
+            connection.close()
+        time.sleep(0.02)
+
+    def asking(self) -> list[models.Run]:
+        """Return the runs that wait for people."""
+        from runs import models
+
+        asked = models.Review.objects.filter(status="open", run__in=self.names).values_list(
+            "run_id", flat=True
+        )
+        return list(models.Run.objects.filter(pk__in=asked))
+
+    def over(self) -> bool:
+        """Return whether every run has ended."""
+        from runs import models
+
+        left = models.Run.objects.filter(pk__in=self.names).exclude(status__in=("succeeded", "cancelled"))
+        return not any(run.status != "failed" or run in self.asking() for run in left)
+
+    def finish(self) -> list[str]:
+        """Return which runs had not ended after a time in which nobody struck."""
+        end = time.monotonic() + PATIENCE
+        while not self.over() and time.monotonic() < end:
+            self.turn()
+        return [f"lost: {row}" for row in self._open()] if not self.over() else []
+
+    def _open(self) -> list[tuple[Any, ...]]:
+        from runs import models
+
+        rows = models.Run.objects.filter(pk__in=self.names).exclude(status__in=("succeeded", "cancelled"))
+        return list(rows.values_list("pk", "status", "reason", "error"))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Strike as often as asked, print the figures, return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.real", description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in one line")
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="ckptsite-real-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)
+        figures = _on_a_site(Path(name), options)
+    sys.stdout.write(json.dumps(figures, indent=None if options.json else 2) + "\n")
+    return int(figures["exit"])
+
+
+def _on_a_site(root: Path, options: argparse.Namespace) -> dict[str, Any]:
+    from ckptsite.services import folder as folders
+    from tests.harness import apps, tools, world
+
+    place = folders.Folder(root / "data")
+    folders.make(place)
+    inside, outside = root / "inside", world.World(root)
+    inside.mkdir()
+    for name in ("SECRET_KEY", "PUBLIC_URL", "EMAIL_HOST", "CKPTSITE_APPS"):
+        os.environ.pop(name, None)
+    os.environ.update(
+        TIMES,
+        DATABASE_URL=place.database_url,
+        REDIS_URL=place.redis_url,
+        CKPTSITE_DATA=str(place.root),
+        DJANGO_SETTINGS_MODULE="tests.harness.site_settings",
+    )
+    os.environ[tools.SOCKET] = outside.path
+    outside.start()
+    try:
+        import django
+
+        django.setup()
+        os.environ[apps.INSIDE] = str(inside)  # from here on: the workers', not ours
+        from tests.harness import nemesis
+
+        site = nemesis.Site(place.root)
+        try:
+            return _strike(site, outside, inside, options)
+        finally:
+            site.stop()
+    finally:
+        outside.stop()
+
+
+def _strike(
+    site: nemesis.Site, outside: world.World, inside: Path, options: argparse.Namespace
+) -> dict[str, Any]:
+    from django.core.management import call_command
+    from django.db import DatabaseError, connection
+
+    from ckptsite.services import postgres
+    from tests.harness import nemesis, people, plan
+    from tests.harness.bots import Bots
+
+    site.start("postgres", "valkey")
+    postgres.make_database(site.folder.database_url)
+    call_command("migrate", verbosity=0)
+    people.make()
+    site.start("worker", "clock")
+    rng = random.Random(options.seed)
+    reviewer, operator = people.found()
+    habits = plan.Plan(seed=options.seed, effects=(), deaths=(), stop=0.01, rng=random.Random(options.seed))
+    trial = Trial(site, outside, Bots(plan=habits, world=outside, reviewer=reviewer, operator=operator), rng)
+    foe = nemesis.Nemesis(site, rng, inside)
+    began = time.monotonic()
+    for kind in foe.order(options.kills):
+        until = time.monotonic() + rng.uniform(0.3, 1.5)
+        with contextlib.suppress(DatabaseError):
+            trial.refill()
+        while time.monotonic() < until:
+            trial.turn()
+        with contextlib.suppress(DatabaseError):
+            trial.watch.struck()
+        try:
+            foe.strike(kind)
+        except DatabaseError:
+            connection.close()
+    left = trial.finish()
+    foe.rest()
+    return _figures(trial, foe, left, options, seconds=time.monotonic() - began)
+
+
+def _figures(
+    trial: Trial, foe: nemesis.Nemesis, left: list[str], options: argparse.Namespace, *, seconds: float
+) -> dict[str, Any]:
+    from runs import models
+    from tests.harness import oracle, world
+
+    time.sleep(world.LATE_SECONDS)
+    violations = [*left, *foe.stubborn, *(f"verifier: {sentence}" for sentence in oracle.chains())]
+    for run in models.Run.objects.filter(pk__in=trial.names).order_by("pk"):
+        violations += oracle.judge(run, trial.names[run.pk], trial.outside)
+    bots, recovery = trial.bots, trial.watch.figures()
+    if bots.too_early_accepted:
+        violations.append("an answer before the horizon was taken")
+    if recovery["longest"] > SLOW:
+        violations.append(f"slow: a run was taken over only after {recovery['longest']} s")
+    effects = sum(trial.outside.count(name) for names in trial.names.values() for name in names)
+    too_few = effects < options.kills
+    kinds = ("doubled", "lost", "untrue", "unreleased")
+    return {
+        "kills": dict(foe.struck),
+        "total": sum(foe.struck.values()),
+        "inside_an_effect": foe.in_effect,
+        "runs": len(trial.names),
+        "effects": effects,
+        **{kind: sum(f"{kind}:" in sentence for sentence in violations) for kind in kinds},
+        "in_doubt": {
+            "happened": bots.happened,
+            "had_not": bots.absent,
+            "too_early_refused": bots.too_early_refused,
+        },
+        "recovery_seconds": recovery,
+        "violations": violations[:20],
+        "too_few_effects": too_few,
+        "seconds": round(seconds, 1),
+        "exit": 1 if violations or too_few else 0,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
