@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -76,6 +77,29 @@ def collect(
     return given
 
 
+def correct(
+    chosen: models.Agent,
+    before: Mapping[str, Any],
+    values: Mapping[str, str],
+    files: Mapping[str, tuple[str, bytes]],
+) -> dict[str, Any]:
+    """Return the input with what is given in the place of what it was. Refuse (BadInput) as `collect` does."""
+    assert chosen.current is not None
+    properties: Mapping[str, Any] = chosen.current.input_schema.get("properties", {})
+    corrected = dict(before)
+    for name, text in values.items():
+        spec = properties.get(name)
+        if spec is None:
+            raise BadInput(f"The agent {chosen.name!r} takes no input named {name!r}.", field=name)
+        label = str(spec.get("title", name))
+        if spec.get("format") == "file":
+            raise BadInput(f"{label}: this takes a file, not a text.", field=name)
+        corrected[name] = _value(label, name, spec, text)
+    for name, file in files.items():
+        corrected[name] = _file(str(properties[name].get("title", name)), name, *file)
+    return corrected
+
+
 def default_of(spec: Mapping[str, Any]) -> str:
     """Return the value that an input has when nothing is given; "today" is this very day."""
     default = spec.get("default", "")
@@ -144,6 +168,14 @@ def starter(username: str) -> models.User:
 def new_token() -> str:
     """Return a start token: the same token never makes a second run."""
     return secrets.token_urlsafe(24)
+
+
+def content(path: Path) -> tuple[str, bytes]:
+    """Return the name and bytes of a file; refuse (BadInput) one that can't be read."""
+    try:
+        return path.name, path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
 
 
 def address(run: models.Run) -> str:

@@ -36,6 +36,7 @@ class Action(StrEnum):
     SUPERSEDED = "superseded"  # run stopped or plan changed
     FAILED = "failed"  # proven not to have happened
     IN_DOUBT = "in_doubt"  # may have happened; a person is asked
+    SIMULATED = "simulated"  # by a dry run: it says what would have been done
     ABANDONED = "abandoned"  # a person said that it can't be known
 
 
@@ -155,6 +156,7 @@ ACTION_MOVES: tuple[Move, ...] = (
     Move(Action.PROPOSED, Action.HELD, "E", "prepared, review opened"),
     Move(Action.PROPOSED, Action.APPROVED, "E", "policy allows"),
     Move(Action.PROPOSED, Action.SUPERSEDED, "E", "stop or plan changed"),
+    Move(Action.PROPOSED, Action.SIMULATED, "E", "dry run"),
     Move(Action.HELD, Action.APPROVED, "E", "review approved at this revision"),
     Move(Action.HELD, Action.REJECTED, "E", "review rejected"),
     Move(Action.HELD, Action.EXPIRED, "E", "review expired"),

@@ -9,8 +9,18 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from runs import lifecycle, planner, state
-from runs.engine import acting, frontier, heartbeat, outside, preparing, proposing, reading, reopening
+from runs import lifecycle, models, planner, state
+from runs.engine import (
+    acting,
+    frontier,
+    heartbeat,
+    outside,
+    preparing,
+    proposing,
+    reading,
+    reopening,
+    simulating,
+)
 from runs.providers import contract
 from runs.transitions import steps
 from runs.transitions.refusals import Changed, LostAuthority
@@ -99,7 +109,7 @@ def _perform(
             case planner.CallModel():
                 return _call_model(claim, front, beat)
             case planner.Prepare(calls=calls):
-                preparing.prepare(claim, front, calls, beat)
+                _prepare(claim, front, calls, beat)
             case planner.Read(calls=calls):
                 reading.read(claim, front, calls, beat)
             case planner.Act():
@@ -126,6 +136,19 @@ def _perform(
     except preparing.ContractChanged as error:
         return _contract_changed(claim, front, str(error))
     return isinstance(move, RESTS)
+
+
+def _prepare(
+    claim: steps.Claim,
+    front: frontier.Frontier,
+    calls: tuple[state.CallState, ...],
+    beat: heartbeat.Heartbeat,
+) -> None:
+    """Put these actions before a person, or say what they would do: a dry run does none."""
+    if front.run.mode == models.Run.Mode.DRY_RUN:
+        simulating.simulate(claim, front, calls, beat)
+    else:
+        preparing.prepare(claim, front, calls, beat)
 
 
 def _contract_changed(claim: steps.Claim, front: frontier.Frontier, why: str) -> bool:

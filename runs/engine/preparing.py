@@ -55,6 +55,15 @@ def arguments_of(action: models.Action, tool: Tool) -> Any:
     return tool.parse(revision.arguments)
 
 
+def preview_of(front: frontiers.Frontier, tool: Tool, args: Any, beat: Heartbeat) -> Mapping[str, Any] | None:
+    """Return what will happen, as exact JSON, or None where the tool can't say."""
+    timeout, ctx = _looking(front)
+    points.reach("preview.before_run")
+    shown = outside.look(lambda: tool.preview(args, ctx), beat=beat, timeout=timeout)
+    points.reach("preview.after_run")
+    return exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
+
+
 def precondition_of(
     front: frontiers.Frontier, tool: Tool, args: Any, beat: Heartbeat
 ) -> Mapping[str, Any] | None:
@@ -78,11 +87,7 @@ def _prepared(
     preview: Mapping[str, Any] | None = None
     precondition: Mapping[str, Any] | None = None
     try:
-        timeout, ctx = _looking(front)
-        points.reach("preview.before_run")
-        shown = outside.look(lambda: tool.preview(args, ctx), beat=beat, timeout=timeout)
-        points.reach("preview.after_run")
-        preview = exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
+        preview = preview_of(front, tool, args, beat)
         precondition = precondition_of(front, tool, args, beat)
     except (LostAuthority, outside.Dropped):
         raise

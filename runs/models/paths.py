@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
@@ -71,21 +71,16 @@ def uses(path: Path, own: int | None, occurrence: Occurrence) -> bool:
     return any(action.run_id == own or closed_on(path, action) for action in used)
 
 
+def in_the_world(roots: Collection[int]) -> QuerySet[Occurrence]:
+    """Return what stands, is open or is unknown in the lineages of these roots."""
+    states = [lifecycle.Occurrence.STANDING, lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
+    rows = Occurrence.objects.filter(root__in=roots, state__in=states)
+    return rows.select_related("owner").order_by("pk")
+
+
 def left_behind(root: int, path: Path, own: int | None = None) -> list[Occurrence]:
     """Return what stands, is open or is unknown in the lineage of `root` and isn't on the path."""
-    rows = (
-        Occurrence.objects.filter(
-            root=root,
-            state__in=[
-                lifecycle.Occurrence.STANDING,
-                lifecycle.Occurrence.OPEN,
-                lifecycle.Occurrence.UNKNOWN,
-            ],
-        )
-        .select_related("owner")
-        .order_by("pk")
-    )
-    return [row for row in rows if not uses(path, own, row)]
+    return [row for row in in_the_world([root]) if not uses(path, own, row)]
 
 
 def current(root: int) -> QuerySet[Run]:
@@ -98,10 +93,10 @@ def predecessors() -> QuerySet[Run]:
     return Run.objects.filter(superseded_by=OuterRef("pk")).exclude(status__in=values(lifecycle.RUN_ENDED))
 
 
-def unsettled() -> QuerySet[Occurrence]:
-    """Return, for use in a query over runs, the lineage's effects that nobody knows or has given up as unknowable."""
+def unsettled_of(root: int | OuterRef) -> QuerySet[Occurrence]:
+    """Return the lineage's effects that may or may not have happened and that nobody gave up as unknowable."""
     return Occurrence.objects.filter(
-        root=OuterRef("root"), state__in=[lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
+        root=root, state__in=[lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
     ).exclude(owner__status=lifecycle.Action.ABANDONED)
 
 
@@ -110,4 +105,5 @@ def ready() -> Q:
 
     It holds for every run that has begun, and for a dry run, which changes nothing.
     """
-    return Q(begun=True) | Q(mode=Run.Mode.DRY_RUN) | (~Q(Exists(predecessors())) & ~Q(Exists(unsettled())))
+    waits = Q(Exists(predecessors())) | Q(Exists(unsettled_of(OuterRef("root"))))
+    return Q(begun=True) | Q(mode=Run.Mode.DRY_RUN) | ~waits

@@ -8,7 +8,8 @@ import decimal
 from django.db.models import Count, Q
 
 from runs import lifecycle, models, rights
-from runs.selectors import deciding, inbox, now, page_models, queue, run_log, run_models, words
+from runs.models import paths
+from runs.selectors import deciding, inbox, now, page_models, queue, run_log, run_models, tools, words
 
 TABS = (
     ("run", "Timeline"),
@@ -43,7 +44,8 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         agent=version.agent.title or version.agent.name,
         agent_version=version.number,
         status=run.status,
-        sentence=words.sentence(
+        sentence=_waits(run)
+        or words.sentence(
             run,
             [words.Asked(row.kind, row.opened_at) for row in asked],
             now=moment,
@@ -149,7 +151,22 @@ def _control_blocked(run: models.Run, viewer: deciding.Viewer) -> str:
     return "Operators and reviewers may pause and stop runs."
 
 
+def _waits(run: models.Run) -> str:
+    """Return what a new attempt waits for before it can begin, or nothing."""
+    if run.begun or run.status != lifecycle.Run.QUEUED or run.mode == models.Run.Mode.DRY_RUN:
+        return ""
+    old = models.Run.objects.filter(superseded_by=run).exclude(status__in=lifecycle.RUN_ENDED).first()
+    if old is not None:
+        return f"Starts as soon as run {old.pk}, whose place it takes, has ended."
+    unknown = paths.unsettled_of(run.root_id).first()
+    if unknown is not None:
+        return f"Starts as soon as it is known whether this happened: {tools.title(unknown.tool)}."
+    return ""
+
+
 def _lineage(run: models.Run) -> str:
     if run.superseded_by_id is not None:
         return "A later attempt took over"
-    return "" if run.root_id == run.pk else "A later attempt of an earlier run"
+    if run.root_id != run.pk:
+        return "A later attempt of an earlier run"
+    return "Separate work, begun from an earlier run" if run.path else ""

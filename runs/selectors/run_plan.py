@@ -22,6 +22,7 @@ _OUTCOMES: dict[str, str] = {
     lifecycle.Action.ABSORBED: "Done earlier, not repeated",
     lifecycle.Action.IN_DOUBT: "May have happened; a person is asked",
     lifecycle.Action.ABANDONED: "Never found out",
+    lifecycle.Action.SIMULATED: "Simulated, nothing was done",
 }
 
 

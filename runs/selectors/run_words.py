@@ -38,6 +38,7 @@ _RESULTS: dict[str, tuple[str, str]] = {
     lifecycle.Action.SUPERSEDED: (QUIET, "skip-forward"),
     lifecycle.Action.FAILED: (BAD, "circle-alert"),
     lifecycle.Action.ABANDONED: (DOUBT, "circle-question-mark"),
+    lifecycle.Action.SIMULATED: (QUIET, "eye"),
 }
 _NOTES: dict[str, tuple[str, str, str]] = {
     "hold": ("Paused", "circle-pause", QUIET),
@@ -49,6 +50,10 @@ _NOTES: dict[str, tuple[str, str, str]] = {
     "evidence": ("Evidence about something already settled", "info", QUIET),
     "withdrawn": ("Taken back too late", "undo-2", QUIET),
     "wake": ("Woken", "activity", QUIET),
+    "redriven": ("Took over from an earlier attempt", "rotate-ccw", ASK),
+    "forked": ("Tries it out from a checkpoint; nothing goes out", "eye", QUIET),
+    "separated": ("Began separate work from a checkpoint", "layers", ASK),
+    "begun": ("Went on from the checkpoint", "play", QUIET),
 }
 _CONTROLS = {"plan": "a new plan", "finish": "to end the run"}
 _ENDS: dict[str, tuple[str, str, str]] = {
@@ -67,6 +72,9 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
             return Said(title=title, icon="play", side=PERSON, who=starter, text=_input(content.get("input")))
         case lifecycle.EntryKind.REPLY:
             return _reply(line, names, agent)
+        case lifecycle.EntryKind.CALL:
+            what = names.steps.get(str(content.get("step"))) or tools.title(str(content.get("tool")))
+            return Said(title=f"Was open at the checkpoint, and is proposed again: {what}", icon="rotate-ccw")
         case lifecycle.EntryKind.VERDICT:
             return _verdict(line, names)
         case lifecycle.EntryKind.DECISION:

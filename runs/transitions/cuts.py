@@ -28,7 +28,7 @@ class Cut:
     path: list[list[int]]
 
 
-def find(run: models.Run, checkpoint: int) -> Cut:
+def find(run: models.Run, checkpoint: int, *, live: bool = True) -> Cut:
     """Return the cut at a checkpoint of this run's path.
 
     Refuses (Invalid) a number that isn't there, a path longer than the limit, and a checkpoint of a dry run after a
@@ -46,7 +46,22 @@ def find(run: models.Run, checkpoint: int) -> Cut:
         raise Invalid(
             f"This lineage has branched {paths.MAX_LENGTH} times on the way here; start separate work instead."
         )
+    if live:
+        _refuse_simulated(path)
     return Cut(holder=line.run, line=line, path=path)
+
+
+def _refuse_simulated(path: list[list[int]]) -> None:
+    lasts = {ancestor: last for ancestor, last in path}  # noqa: C416 a path holds lists, not tuples
+    for dry in models.Run.objects.filter(pk__in=lasts, mode=models.Run.Mode.DRY_RUN):
+        last = lasts[dry.pk]
+        results = models.Entry.objects.filter(
+            run=dry, kind=lifecycle.EntryKind.RESULT, position__lte=last
+        ).order_by("position")
+        if any(line.content["status"] == lifecycle.Action.SIMULATED for line in results.iterator(500)):
+            raise Invalid(
+                f"Run {dry.pk} only simulated what came before that checkpoint; take over from where it began."
+            )
 
 
 def branch(

@@ -37,7 +37,7 @@ def redrive(
     Stale when another attempt than the one that was `seen` is the current one.
     """
     user = entitled(by)
-    token, reason = texts.token(token), _reason(reason)
+    token, reason = texts.token(token), why(reason)
     known = models.Run.objects.filter(start_token=token).first()
     run = models.Run.objects.get(pk=run_id)
     if known is not None:
@@ -133,7 +133,8 @@ def _end(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
         review.save(update_fields=["status", "closed_at"])
 
 
-def _reason(text: str) -> str:
+def why(text: str) -> str:
+    """Return the reason; refuse (Invalid) none."""
     reason = texts.typed(text, "reason")
     if not texts.says(reason):
         raise Invalid("Say why it goes on from there; the reason stays in its record.")

@@ -37,6 +37,12 @@ def absorbed() -> str:
     return "Already done earlier in this lineage; this is the receipt of that effect. It was not done again."
 
 
+def simulated(summary: str, verdict: str) -> str:
+    """A dry run came here."""
+    asked = " A person would have been asked first." if verdict == "review" else ""
+    return f"Simulated, nothing was done. {summary}{asked}"
+
+
 def happened(who: str) -> str:
     """A person said that it happened."""
     return f"Done: {who} confirmed that it happened."

@@ -70,3 +70,44 @@ def test_drain_and_audit_verify(operator: models.User) -> None:
     assert shell("drain") == "1 slice run; nothing else is due.\n"
     assert shell("drain", "--until-idle") == "0 slices run; nothing else is due.\n"
     assert shell("audit_verify").startswith("Verified: 1 audit events")
+
+
+def test_redrive_goes_on_from_a_checkpoint_with_another_input(operator: models.User) -> None:
+    shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
+    old = go(models.Run.objects.get())
+    words = [str(old.pk), "--checkpoint", "1", "--reason", "another day", "--set", "as_of=2026-11-28"]
+    dry = shell("redrive", *words, "--try-out")
+    printed = shell("redrive", *words)
+    tried, new = models.Run.objects.exclude(pk=old.pk).order_by("pk")
+    assert [dry, printed] == [f"{settings.PUBLIC_URL}/runs/{run.pk}/\n" for run in (tried, new)]
+    assert (tried.mode, new.mode) == ("dry_run", "live")
+    assert new.input == old.input | {"as_of": "2026-11-28"}
+    shell("drain")
+    old.refresh_from_db()
+    new.refresh_from_db()
+    assert (old.status, new.status) == ("cancelled", "waiting")
+    assert shell("audit_verify").startswith("Verified:")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["7000", "--checkpoint", "1", "--reason", "x"], "There is no run 7000."),
+        (["RUN", "--checkpoint", "99", "--reason", "x"], "has no checkpoint 99; its newest is"),
+        (["RUN", "--checkpoint", "1", "--reason", " "], "Say why it goes on from there"),
+        (["RUN", "--checkpoint", "1", "--reason", "x", "--set", "x=1"], "takes no input named 'x'"),
+        (
+            ["RUN", "--checkpoint", "1", "--reason", "x", "--by", "rita"],
+            "You may not go on from a checkpoint",
+        ),
+    ],
+)
+def test_a_bad_redrive_gets_one_sentence(
+    operator: models.User, reviewer: models.User, words: list[str], sentence: str
+) -> None:
+    shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
+    run = models.Run.objects.get()
+    with pytest.raises(CommandError) as refused:
+        shell("redrive", *(str(run.pk) if word == "RUN" else word for word in words))
+    assert sentence in str(refused.value)
+    assert models.Run.objects.count() == 1

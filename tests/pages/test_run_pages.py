@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from runs import models
-from runs.transitions import holds
+from runs.transitions import branches, holds, redrives
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import go, step
@@ -79,3 +79,24 @@ def test_the_administration_speaks_english(who: factories.People, as_: As) -> No
     assert "Policies" in page
     for odd in ("Entrys", "Policys", "Evidences"):
         assert odd not in page
+
+
+def test_the_pages_of_attempts_say_what_they_are_and_what_they_wait_for(
+    who: factories.People, as_: As
+) -> None:
+    by, client = Actor(user=who.operator), as_(who.viewer)
+    old = go(factories.start(who.operator, step("look", "it"), step("lookup", "mail")))
+    number = models.Checkpoint.objects.get(run=old, boundary="result").number or 0
+    new = redrives.redrive(old.pk, checkpoint=number, reason="x", by=by, token="redrive")
+    dry = go(branches.fork(old.pk, checkpoint=number, reason="x", by=by, token="fork"))
+    waits = f"Starts as soon as run {old.pk}, whose place it takes, has ended."
+    assert waits in text(client, reverse("run", args=[new.pk]))
+    go(old)
+    assert go(new).status == "waiting"
+    for run in (old, new, dry):
+        for name in RUN_PAGES:
+            page = text(client, reverse(name, args=[run.pk]))
+            assert waits not in page
+            assert ("Dry run: nothing goes out" in page) == (run == dry)
+    review = models.Review.objects.get(run=new)
+    assert "Will do mail." in text(client, reverse("review", args=[review.pk]))

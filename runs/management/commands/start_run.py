@@ -43,7 +43,7 @@ class Command(BaseCommand):
         pairs = options["set"] if isinstance(options["set"], list) else []
         values = dict(inputs.pair(text) for text in pairs)
         path = Path(str(options["input"])) if options["input"] else None
-        files = {inputs.file_field(agent): _content(path)} if path else {}
+        files = {inputs.file_field(agent): inputs.content(path)} if path else {}
         given = inputs.collect(agent, values, files)
         user = inputs.starter(str(options["user"]))
         return starts.start_run(
@@ -53,11 +53,3 @@ class Command(BaseCommand):
             by=Actor(user=user, channel="shell"),
             token=inputs.new_token(),
         )
-
-
-def _content(path: Path) -> tuple[str, bytes]:
-    """Return the name and bytes of a file; refuse (BadInput) one that can't be read."""
-    try:
-        return path.name, path.read_bytes()
-    except OSError as error:
-        raise inputs.BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error

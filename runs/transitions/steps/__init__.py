@@ -11,6 +11,7 @@ from runs.transitions.steps.prepare import Prepared, prepare
 from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
 from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
+from runs.transitions.steps.simulate import Simulated, simulate
 
 __all__ = [
     "Change",
@@ -21,6 +22,7 @@ __all__ = [
     "Progress",
     "Proposed",
     "Record",
+    "Simulated",
     "Verdict",
     "Wish",
     "cancel",
@@ -40,6 +42,7 @@ __all__ = [
     "renew",
     "reopen",
     "reply",
+    "simulate",
     "unknown",
     "wait",
 ]

@@ -13,6 +13,7 @@ MISSING = object()
 STEP_AFTER: dict[str, str] = {
     lifecycle.Action.SUCCEEDED: lifecycle.Step.DONE,
     lifecycle.Action.ABSORBED: lifecycle.Step.DONE,
+    lifecycle.Action.SIMULATED: lifecycle.Step.DONE,
     lifecycle.Action.FAILED: lifecycle.Step.FAILED,
     lifecycle.Action.DENIED: lifecycle.Step.REFUSED,
     lifecycle.Action.REJECTED: lifecycle.Step.REFUSED,

@@ -51,6 +51,8 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     with fenced(claim, "intent", seen=seen) as work:
         run = work.run
         installation = models.Installation.objects.get(pk=1)
+        if run.mode != models.Run.Mode.LIVE:
+            raise Changed(f"run {run.pk} is a dry run, which starts nothing")
         if run.stop_at is not None or run.hold_by_id is not None or installation.paused_all:
             raise Changed(f"run {run.pk} was stopped or held")
         if installation.gate_epoch != wish.epoch:

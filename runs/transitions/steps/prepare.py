@@ -45,8 +45,8 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
                 continue
             _open(work, action, item)
             work.inbox_changed = True
-        if work.closed_effect:
-            work.log.checkpoint(lifecycle.Boundary.RESULT)
+        # People go on from here with other arguments: the calls are open, and nothing is done yet.
+        work.log.checkpoint(lifecycle.Boundary.WAITING if work.inbox_changed else lifecycle.Boundary.RESULT)
 
 
 def _deny(work: Work, action: models.Action, item: Prepared) -> None:

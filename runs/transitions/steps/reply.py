@@ -163,6 +163,8 @@ def propose(
         _revise(work, action, corrected)
     if settle.absorbed_before(work, action) or corrected is not None:
         return
+    if work.run.mode == models.Run.Mode.DRY_RUN and call.verdict.verdict == "allow":
+        return  # it is simulated like all that would be asked about
     if call.verdict.verdict == "review":
         return  # prepared and held in a commit of its own, since previews ask the world
     status = lifecycle.Action.APPROVED if call.verdict.verdict == "allow" else lifecycle.Action.DENIED

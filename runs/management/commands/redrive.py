@@ -1,0 +1,70 @@
+"""`manage.py redrive RUN --checkpoint N --reason WHY`: goes on from a checkpoint in the current attempt's place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs import inputs, models
+from runs.transitions import branches, redrives, refusals
+from runs.transitions.actor import Actor
+
+
+class Command(BaseCommand):
+    """Makes a new attempt of a run, or tries one out, from the shell."""
+
+    help = "Go on from a checkpoint of RUN, with its input corrected, and print the new run's address."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the command's options."""
+        parser.add_argument("run", type=int, help="number of the run whose checkpoint it goes on from")
+        parser.add_argument(
+            "--checkpoint", type=int, required=True, metavar="N", help="number of the checkpoint"
+        )
+        parser.add_argument("--reason", required=True, help="why; it stays in the record")
+        parser.add_argument(
+            "--input", metavar="FILE", help="another file for it to work on, if its agent takes one"
+        )
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="a corrected input value"
+        )
+        parser.add_argument(
+            "--try-out",
+            action="store_true",
+            help="a dry run beside it: effects are simulated, nothing goes out",
+        )
+        parser.add_argument(
+            "--by",
+            default="",
+            metavar="USER",
+            help="who does it (default: the first operator or administrator)",
+        )
+
+    def handle(self, *args: object, **options: object) -> None:
+        """Make it, or say in one sentence why not."""
+        try:
+            run = self._made(options)
+        except (refusals.Refused, inputs.BadInput) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(inputs.address(run))
+
+    def _made(self, options: dict[str, object]) -> models.Run:
+        number = int(str(options["run"]))
+        old = models.Run.objects.select_related("agent_version__agent__current").filter(pk=number).first()
+        if old is None:
+            raise inputs.BadInput(f"There is no run {number}.")
+        agent = old.agent_version.agent
+        pairs = options["set"] if isinstance(options["set"], list) else []
+        values = dict(inputs.pair(text) for text in pairs)
+        path = Path(str(options["input"])) if options["input"] else None
+        files = {inputs.file_field(agent): inputs.content(path)} if path else {}
+        verb = branches.fork if options["try_out"] else redrives.redrive
+        return verb(
+            old.pk,
+            checkpoint=int(str(options["checkpoint"])),
+            reason=str(options["reason"]),
+            input=inputs.correct(agent, old.input, values, files) if values or files else None,
+            by=Actor(user=inputs.starter(str(options["by"])), channel="shell"),
+            token=inputs.new_token(),
+        )
