@@ -80,6 +80,18 @@ def choice(name: str, default: str, *, among: Sequence[str]) -> str:
     return value
 
 
+def limits(name: str, among: Sequence[str]) -> dict[str, int]:
+    """Limits as a comma-separated list like `steps=500, calls=200`, each for one of `among`; refuses anything else."""
+    found: dict[str, int] = {}
+    for word in words(name):
+        what, _, number = word.partition("=")
+        if what not in among or not (number.isascii() and number.isdigit()) or len(number) > 15:
+            known = ", ".join(among)
+            raise EnvError(f"{name} must hold limits such as steps=500 (of {known}), not {word!r}.")
+        found[what] = int(number)
+    return found
+
+
 def words(name: str) -> list[str]:
     """A comma-separated list, without blanks and empty items."""
     return [word for word in (part.strip() for part in text(name).split(",")) if word]

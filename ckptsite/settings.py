@@ -216,6 +216,10 @@ CKPTSITE: dict[str, float] = {
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
 }
+# What the whole installation may use on one day; what isn't named isn't limited.
+CKPTSITE_DAY_BUDGET = env.limits(
+    "CKPTSITE_DAY_BUDGET", among=("steps", "calls", "tokens", "cost_micro", "seconds")
+)
 if CKPTSITE["HEARTBEAT"] >= CKPTSITE["LEASE"]:
     raise env.EnvError(
         "CKPTSITE_HEARTBEAT must be shorter than CKPTSITE_LEASE, or every lease would run out."

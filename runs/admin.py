@@ -74,6 +74,9 @@ _columns(
     models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by")
 )
 _columns(models.AuditEvent, "at", "actor", "act", "subject", "channel", "ip", related=("actor",))
+_columns(
+    models.Account, "root_id", "agent", "day", "measure", "limit", "spent", "advanced", related=("agent",)
+)
 _columns(models.Blob, "size", "created_at")
 _columns(
     models.Installation, "gate_epoch", "policy_version", "paused_all", related=("policy_version__policy",)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runs import lifecycle
+from runs import lifecycle, measures
 from runs.state import CallId, CallState, State
 
 IDEMPOTENT, LOOKUP = "idempotent", "lookup"
@@ -45,8 +45,11 @@ class Situation:
     looked: frozenset[CallId] = frozenset()
     failed_step: str = ""
     trouble: str = ""
-    max_steps: int | None = None
-    max_calls: int | None = None
+    left: Mapping[str, int] = field(default_factory=dict)
+
+    def lacks(self, need: Mapping[str, int]) -> bool:
+        """Return whether the run's advance doesn't cover `need`; what isn't limited isn't in `left`."""
+        return any(self.left[measure] < amount for measure, amount in need.items() if measure in self.left)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,13 @@ class FoldIn:
 @dataclass(frozen=True, kw_only=True)
 class CallModel:
     """Ask the provider for the next reply."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refill:
+    """Take a further advance that covers this; if there is none left, ask for more."""
+
+    need: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +149,12 @@ class Finish:
 
 
 Move = (
-    FoldIn | CallModel | Prepare | Read | Act | LookUp | Doubt | Later | Wait | Pause | Cancel | Fail | Finish
+    FoldIn | CallModel | Refill | Prepare | Read | Act | LookUp | Doubt | Later | Wait | Pause | Cancel | Fail | Finish
 )  # fmt: skip
+
+ONE_REPLY: Mapping[str, int] = {measures.Measure.STEPS: 1, measures.Measure.SECONDS: 1}
+ONE_CALL: Mapping[str, int] = {measures.Measure.CALLS: 1, measures.Measure.SECONDS: 1}
+"""What must be left before the provider or a tool is called. A reply's own price is asked for with its request."""
 
 
 def next_move(now: Situation) -> Move:
@@ -177,15 +191,17 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         return Prepare(calls=held)
     reads = tuple(call for call in calls if call.is_read)
     due = tuple(call for call in reads if now.retry_at.get(call.id, now.now) <= now.now)
+    if due and now.lacks(ONE_CALL):
+        return Refill(need=ONE_CALL)
     if due:
-        return Read(calls=due)
+        return Read(calls=due[: now.left.get(measures.Measure.CALLS)])
     alarms += [(now.retry_at[call.id], "backoff") for call in reads]
     for call in calls:
         if call.status != lifecycle.Action.APPROVED or not call.is_effect or call.id in now.blocked:
             continue
         start = _moment(call.not_before)
         if start is None or start <= now.now:
-            return Act(call=call)
+            return Refill(need=ONE_CALL) if now.lacks(ONE_CALL) else Act(call=call)
         alarms.append((start, "undo_window"))
     if alarms or any(not call.is_control for call in calls):
         blocked = any(call.id in now.blocked for call in calls)
@@ -194,11 +210,15 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         return Fail(cause=now.failed_step)
     if calls:
         return Finish(call=calls[0])
-    if now.max_steps is not None and now.state.counters.steps >= now.max_steps:
-        return Fail(cause=f"The limit of {now.max_steps} steps is reached.")
-    if now.max_calls is not None and now.state.counters.calls >= now.max_calls:
-        return Fail(cause=f"The limit of {now.max_calls} tool calls is reached.")
+    if now.lacks(ONE_REPLY):
+        return Refill(need=ONE_REPLY)
     return CallModel()
+
+
+def was_calling(now: Situation) -> bool:
+    """Return whether a worker that died here may have been calling the provider: nothing else was left to do."""
+    there = replace(now, folded=now.inbox, stop=False, hold=False, attempts=0, left={})
+    return isinstance(next_move(there), CallModel)
 
 
 def settle(now: Situation, call: CallState) -> Act | LookUp | Doubt | Later:

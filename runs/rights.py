@@ -20,6 +20,7 @@ class Act(StrEnum):
     RESUME = "resume"
     STOP = "stop"
     ANSWER_FAILURE = "answer_failure"
+    RAISE_BUDGET = "raise_budget"
     AUDIT = "audit"
     SWITCH = "switch"
     PEOPLE = "people"
@@ -34,6 +35,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.RESUME: frozenset({OPERATOR, ADMIN}),
     Act.STOP: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.ANSWER_FAILURE: frozenset({OPERATOR, ADMIN}),
+    Act.RAISE_BUDGET: frozenset({OPERATOR, ADMIN}),
     Act.AUDIT: frozenset({AUDITOR, ADMIN}),
     Act.SWITCH: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
 
-from runs import exact, models, rights
+from runs import exact, measures, models, rights
 from runs.policies import parsing, rules
 from runs.providers import declared
 from runs.providers import registry as providers
@@ -53,6 +53,7 @@ def register(agent: declared.Agent) -> models.AgentVersion:
     providers.get(agent.provider).check(agent.definition, agent.tools)
     for tool in agent.tools:
         tools.get(tool)
+    _check_limits(agent)
     contents = {
         "provider": agent.provider,
         "model": agent.model,
@@ -60,7 +61,7 @@ def register(agent: declared.Agent) -> models.AgentVersion:
         "tools": list(agent.tools),
         "definition": dict(agent.definition),
         "input_schema": dict(agent.input_schema),
-        "budget": dict(agent.budget),
+        "budget": {**agent.budget, **({"day": dict(agent.per_day)} if agent.per_day else {})},
     }
     digest = exact.digest_of(contents)
     row, _ = models.Agent.objects.get_or_create(name=agent.name, defaults={"title": agent.title})
@@ -72,6 +73,16 @@ def register(agent: declared.Agent) -> models.AgentVersion:
         row.current, row.title = version, agent.title
         row.save(update_fields=["current", "title"])
     return version
+
+
+def _check_limits(agent: declared.Agent) -> None:
+    known = [measure.value for measure in measures.Measure]
+    for name, limit in (*agent.budget.items(), *agent.per_day.items()):
+        if name not in known or type(limit) is not int or limit < 0:
+            raise ValueError(
+                f"The budget of {agent.name!r} may limit {', '.join(known)}, each by a whole number; "
+                f"{name!r} can't be {limit!r}."
+            )
 
 
 def _first_policy() -> models.PolicyVersion:

@@ -107,6 +107,21 @@ class Counters:
     cost_micro: int = 0
     cost_known: bool = True
 
+    def paid(
+        self, usage: Mapping[str, Any], instead: Mapping[str, Any] | None = None, *, steps: int = 0
+    ) -> Counters:
+        """Return the counters with a model call's usage added, less the one that it replaces."""
+        old: Mapping[str, Any] = instead or {"tokens_in": 0, "tokens_out": 0, "cost_micro": 0}
+        cost = usage["cost_micro"]
+        return replace(
+            self,
+            steps=self.steps + steps,
+            tokens_in=self.tokens_in + usage["tokens_in"] - old["tokens_in"],
+            tokens_out=self.tokens_out + usage["tokens_out"] - old["tokens_out"],
+            cost_micro=self.cost_micro + (cost or 0) - (old["cost_micro"] or 0),
+            cost_known=self.cost_known and cost is not None,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return the counters as the JSON that a checkpoint keeps."""
         return {
@@ -171,21 +186,14 @@ def _apply(state: State, entry: Entry) -> State:
             return replace(state, ended=content["status"])
         case lifecycle.EntryKind.NOTE if content.get("reopened"):
             return replace(state, ended=None)
+        case lifecycle.EntryKind.NOTE if "usage" in content:  # a lost call: estimated, or known late
+            return replace(state, counters=state.counters.paid(content["usage"], content.get("instead")))
         case _:
             return _call(state, entry) if "call" in content else state
 
 
 def _reply(state: State, entry: Entry) -> State:
-    usage = entry.content["usage"]
-    cost = usage["cost_micro"]
-    counters = replace(
-        state.counters,
-        steps=state.counters.steps + 1,
-        tokens_in=state.counters.tokens_in + usage["tokens_in"],
-        tokens_out=state.counters.tokens_out + usage["tokens_out"],
-        cost_micro=state.counters.cost_micro + (cost or 0),
-        cost_known=state.counters.cost_known and cost is not None,
-    )
+    counters = state.counters.paid(entry.content["usage"], steps=1)
     calls = state.calls
     for index, call in enumerate(entry.content["calls"]):
         calls = put(calls, (entry.position, index), _proposed((entry.position, index), call))

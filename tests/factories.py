@@ -63,7 +63,7 @@ def people() -> People:
     return People(**found, nobody=person("nobody-1"))
 
 
-def start(by: models.User, *steps: dict[str, Any], title: str = "A test") -> models.Run:
+def start(by: models.User, *steps: dict[str, Any], title: str = "A test", **more: Any) -> models.Run:
     """Return a new run of a playbook with these steps."""
     name = f"agent-{next(_numbers)}"
     seed.register(
@@ -74,6 +74,7 @@ def start(by: models.User, *steps: dict[str, Any], title: str = "A test") -> mod
             definition={"steps": [*steps, {"id": "end", "title": "End", "finish": {"summary": "All done."}}]},
             tools=TOOLS,
             input_schema={"type": "object", "properties": {}},
+            **more,
         )
     )
     return starts.start_run(name, input={}, title=title, by=Actor(user=by), token=f"start-{next(_numbers)}")

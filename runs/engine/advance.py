@@ -15,6 +15,7 @@ from runs.engine import (
     frontier,
     heartbeat,
     outside,
+    paying,
     preparing,
     proposing,
     reading,
@@ -56,7 +57,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
     end = time.monotonic() + settings.CKPTSITE["SLICE"]
     looked: frozenset[state.CallId] = frozenset()
     changed = 0
-    unread, begun = claim.unread, claim.begun
+    unread, begun, lost = claim.unread, claim.begun, claim.took_over
     while not beat.lost:
         if beat.stopping():
             steps.later(claim, reason="shutdown")
@@ -68,6 +69,9 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
             if not begun:
                 reopening.reopen(claim)
                 begun = True
+            if lost:  # a worker died here; what its call may have cost is booked before anything else
+                paying.book_lost_call(claim, proposing.request_of)
+                lost = False
             if unread:  # what woke the run is read first; looking at the run before that would be in vain
                 steps.fold_in(claim)
                 unread = False
@@ -106,8 +110,8 @@ def _perform(
         match move:
             case planner.FoldIn():
                 steps.fold_in(claim)
-            case planner.CallModel():
-                return _call_model(claim, front, beat)
+            case planner.CallModel() | planner.Refill():
+                return _call_model(claim, front, move, beat)
             case planner.Prepare(calls=calls):
                 _prepare(claim, front, calls, beat)
             case planner.Read(calls=calls):
@@ -165,14 +169,23 @@ def _contract_changed(claim: steps.Claim, front: frontier.Frontier, why: str) ->
     return True
 
 
-def _call_model(claim: steps.Claim, front: frontier.Frontier, beat: heartbeat.Heartbeat) -> bool:
+def _call_model(
+    claim: steps.Claim,
+    front: frontier.Frontier,
+    move: planner.CallModel | planner.Refill,
+    beat: heartbeat.Heartbeat,
+) -> bool:
+    seen = front.situation.inbox
+    if isinstance(move, planner.Refill):
+        return not steps.refill(claim, need=move.need, seen=seen)
     try:
         proposing.call_model(claim, front, beat)
+    except paying.TooLittle as short:
+        return not steps.refill(claim, need=short.need, seen=seen)
     except contract.ProviderError as error:
         if error.retryable and front.situation.attempts < front.situation.poison:
             steps.later(claim, reason="backoff", after=2.0**front.situation.attempts, trouble=str(error))
         else:
-            seen = front.situation.inbox
             steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
         return True
     return False

@@ -186,7 +186,15 @@ def _reviews(row: models.Run, log: told.Log) -> None:
             continue
         if (review.digest, review.revision) != (asked["approval"], asked["revision"]):
             raise Broken(f"review {number}: what it asks about is not what the log says")
+    for number, digest in log.budgets.items():
+        review = rows.get(number)
+        if review is None:
+            raise Broken(f"review {number}: it is gone")
+        if (review.digest, exact.digest_of(review.content)) != (digest, digest):
+            raise Broken(f"review {number}: what it asks about is not what the log says")
     for number, review in rows.items():
+        if review.kind == lifecycle.ReviewKind.BUDGET and number not in log.budgets:
+            raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
         if review.kind == lifecycle.ReviewKind.ACTION and number not in log.reviews:
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
 

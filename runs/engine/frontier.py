@@ -20,7 +20,7 @@ from runs.models import paths
 from runs.providers import contract
 from runs.tools import registry
 from runs.transitions import clock_time
-from runs.transitions.steps import Claim
+from runs.transitions.steps import Claim, advances
 
 WINDOW = 32
 """How many open plan steps a provider sees at once."""
@@ -70,9 +70,10 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
             "occurrence", "blocked_by"
         )
     }
+    now = clock_time.now()
     situation = planner.Situation(
         state=current,
-        now=clock_time.now(),
+        now=now,
         inbox=run.inbox,
         folded=run.folded,
         stop=run.stop_at is not None,
@@ -91,8 +92,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         looked=looked,
         failed_step=_failed(run),
         trouble=run.error,
-        max_steps=run.budget.get("steps"),
-        max_calls=run.budget.get("calls"),
+        left=advances.left(run, now),
     )
     return Frontier(run=run, agent=spec(run.agent_version_id), situation=situation, actions=actions)
 

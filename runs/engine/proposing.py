@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import outside, verdicts
+from runs.engine import outside, paying, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
@@ -18,6 +18,7 @@ from runs.providers import registry as providers
 from runs.tools import registry
 from runs.tools.contract import BadArguments
 from runs.transitions import steps, texts
+from runs.transitions.refusals import LostAuthority
 
 log = structlog.get_logger(__name__)
 
@@ -29,17 +30,10 @@ MAX_CALLS = 50
 
 
 def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -> None:
-    """Ask for the next reply and store it. Refuses contract.ProviderError and LostAuthority."""
+    """Ask for the next reply and store it. Refuses contract.ProviderError, paying.TooLittle and LostAuthority."""
     provider = providers.get(front.agent.provider)
-    now = front.situation.state
-    request = contract.Request(
-        agent=front.agent,
-        input=now.input,
-        planned=now.plan_version > 0,
-        plan=now.plan,
-        results=frontiers.results(front.run, provider.references(front.agent, now.plan)),
-        replies=now.counters.steps,
-    )
+    request = request_of(front)
+    paying.check(front, provider, request)
     timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
     try:
         points.reach("model.before_call")
@@ -50,32 +44,59 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
             patience=PATIENCE,
         )
         points.reach("model.after_call")
+    except outside.Dropped:
+        paying.book_given_up(claim, provider, request)
+        raise
     except outside.OutOfTime as error:
+        paying.book_given_up(claim, provider, request)
         raise contract.ProviderError(
             f"The provider did not answer within {timeout:.0f} seconds.", retryable=True
         ) from error
-    if not reply.calls:
-        raise contract.ProviderError("The provider answered without proposing anything or finishing.")
-    if len(reply.calls) > MAX_CALLS:
-        raise contract.ProviderError(
-            f"The provider proposed {len(reply.calls)} calls at once; {MAX_CALLS} are allowed."
-        )
+    unusable = _unusable(reply)
+    if unusable:
+        paying.book_unusable(claim, reply.usage)
+        raise contract.ProviderError(unusable)
     policy = verdicts.in_force()
     checked: list[steps.Proposed] = []
     for call in reply.calls:
         checked.append(check(front, policy, call, checked))
-    steps.reply(
-        claim,
-        steps.Record(
-            text=reply.text,
-            calls=tuple(checked),
-            tokens_in=reply.usage.tokens_in,
-            tokens_out=reply.usage.tokens_out,
-            cost_micro=reply.usage.cost_micro,
-            policy_version=policy.version,
-        ),
+    record = steps.Record(
+        text=reply.text,
+        calls=tuple(checked),
+        tokens_in=reply.usage.tokens_in,
+        tokens_out=reply.usage.tokens_out,
+        cost_micro=reply.usage.cost_micro,
+        policy_version=policy.version,
     )
+    try:
+        steps.reply(claim, record)
+    except LostAuthority:
+        paying.tell_late(claim, reply.usage)
+        raise
     log.info("reply_stored", calls=len(checked))
+
+
+def _unusable(reply: contract.Reply) -> str:
+    """Return why a reply can't be stored, though it has to be paid for, or an empty text."""
+    if not reply.calls:
+        return "The provider answered without proposing anything or finishing."
+    if len(reply.calls) > MAX_CALLS:
+        return f"The provider proposed {len(reply.calls)} calls at once; {MAX_CALLS} are allowed."
+    return ""
+
+
+def request_of(front: frontiers.Frontier) -> contract.Request:
+    """Return all that the next reply may depend on. Refuses contract.ProviderError."""
+    now = front.situation.state
+    names = providers.get(front.agent.provider).references(front.agent, now.plan)
+    return contract.Request(
+        agent=front.agent,
+        input=now.input,
+        planned=now.plan_version > 0,
+        plan=now.plan,
+        results=frontiers.results(front.run, names),
+        replies=now.counters.steps,
+    )
 
 
 def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runs import lifecycle, state
@@ -40,14 +40,18 @@ class Log:
         self.reviews: dict[int, Mapping[str, Any]] = {}
         self.later: dict[int, str] = {}
         self.heads: dict[int, str] = {}
+        self.budgets: dict[int, str] = {}
+        self.used = state.Counters()
 
     def branch(self) -> None:
-        """Leave the ancestors behind: their actions, plan versions and questions are theirs; the steps go on."""
+        """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
+        self.budgets, self.used = {}, state.Counters()
 
     def read(self, entry: state.Entry, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
         content = entry.content
+        self.count(entry)
         match entry.kind:
             case lifecycle.EntryKind.REPLY:
                 self._reply(entry)
@@ -58,8 +62,20 @@ class Log:
                 self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
             case lifecycle.EntryKind.NOTE if content.get("kind") == lifecycle.ReviewKind.IN_DOUBT:
                 self.later[content["review"]] = content.get("answer", "")
+            case lifecycle.EntryKind.NOTE if content.get("code") == "budget":
+                self.budgets[content["review"]] = content["digest"]
             case _:
                 self._call(entry)
+
+    def count(self, entry: state.Entry) -> None:
+        """Count what this line has used."""
+        content = entry.content
+        if entry.kind == lifecycle.EntryKind.REPLY:
+            self.used = self.used.paid(content["usage"], steps=1)
+        elif entry.kind == lifecycle.EntryKind.NOTE and "usage" in content:
+            self.used = self.used.paid(content["usage"], content.get("instead"))
+        elif entry.kind == lifecycle.EntryKind.RESULT and content.get("ran"):
+            self.used = replace(self.used, calls=self.used.calls + 1)
 
     def _reply(self, entry: state.Entry) -> None:
         for index, call in enumerate(entry.content["calls"]):

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from runs import exact, lifecycle, models, state
-from runs.engine import comparing, told
+from runs.engine import accounts, comparing, told
 from runs.engine.comparing import Broken as Broken
 from runs.models import paths
 from runs.transitions import audit, decisions, log
@@ -38,9 +38,11 @@ def verify() -> Verified:
     """Return what was verified; refuse (Broken) with the first bad row."""
     events, head = _audit()
     runs = entries = 0
+    books = accounts.Books()
     for run in models.Run.objects.order_by("pk").iterator(chunk_size=200):
-        entries += _run(run)
+        entries += _run(run, books)
         runs += 1
+    books.compare()
     started = models.AuditEvent.objects.filter(act__in=("run.started", *BRANCHED)).order_by("seq")
     for event in started.exclude(run__in=models.Run.objects.all()):
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
@@ -79,7 +81,7 @@ def _audit() -> tuple[int, str]:
     return count, previous
 
 
-def _run(run: models.Run) -> int:
+def _run(run: models.Run, books: accounts.Books) -> int:
     """Return the number of entries of a run that agrees with its log."""
     if exact.digest_of(run.input) != run.input_digest:
         raise Broken(f"run {run.pk}: its input was changed")
@@ -106,6 +108,7 @@ def _run(run: models.Run) -> int:
     if ended != current.ended and not (run.reason == "retry" and run.status == lifecycle.Run.QUEUED):
         raise Broken(f"run {run.pk}: it is {run.status}, but its log says {current.ended or 'not ended'}")
     comparing.run(run, current, facts)
+    books.add(run, facts.used)
     return count
 
 
@@ -173,15 +176,16 @@ def _decisions() -> None:
     for event in models.AuditEvent.objects.filter(act__in=acts).iterator(chunk_size=500):
         told_of = event.content
         audited[event.subject, event.actor_id, told_of["answer"], told_of["revision"], told_of["digest"],
-                told_of["reason"], told_of.get("receipt", "")] += 1  # fmt: skip
+                told_of["reason"], told_of.get("receipt", ""), told_of.get("amount")] += 1  # fmt: skip
     votes: Counter[tuple[int, int, str]] = Counter()
     for row in models.Decision.objects.order_by("pk").iterator(chunk_size=500):
         with comparing.readable(f"decision {row.pk}"):
             receipt = row.content.get("receipt", "")
-            if row.content != ({"receipt": receipt} if receipt else {}):
+            amount = row.content.get("amount")
+            if row.content != decisions.content_of(receipt=receipt, amount=amount):
                 raise Broken(f"decision {row.pk}: it holds more than was decided")
         act = (f"review {row.review_id}", row.person_id, row.verdict, row.revision, row.digest, row.reason,
-               receipt)  # fmt: skip
+               receipt, amount)  # fmt: skip
         audited[act] -= 1
         if audited[act] < 0:
             raise Broken(f"decision {row.pk}: the audit chain doesn't know it")

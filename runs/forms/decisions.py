@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runs import lifecycle
-from runs.forms import marks
+from runs.forms import amounts, marks
 
 LONGEST = 4_000
 VERDICTS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.ACTION: ("approve", "reject"),
     lifecycle.ReviewKind.IN_DOUBT: ("happened", "absent_do", "absent_leave", "unknown"),
     lifecycle.ReviewKind.FAILURE: ("retry", "stop"),
+    lifecycle.ReviewKind.BUDGET: ("raise", "stop"),
 }
 _UNANSWERED: dict[str, str] = {
     lifecycle.ReviewKind.IN_DOUBT: "Choose what you found.",
     lifecycle.ReviewKind.FAILURE: "Choose what next.",
+    lifecycle.ReviewKind.BUDGET: "Choose what next.",
 }
 
 
@@ -30,6 +32,7 @@ class Asked:
     reason_required: bool
     retype: str | None = None
     retype_label: str = ""
+    measure: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,8 @@ class Given:
     retype: str
     receipt: str
     then: str
+    amount: str
+    raise_by: int | None
     errors: dict[str, str] = field(default_factory=dict)
 
 
@@ -72,6 +77,11 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         what = asked.retype_label or "value"
         typed = "What you typed differs" if retype.strip() else "It is still empty"
         errors["retype"] = f"Type this exactly as it is shown: {what}. {typed}."
+    amount, raise_by = _clean(post.get("amount", ""))[:40], None
+    if verdict == "raise":
+        raise_by = amounts.read(amount, measure=asked.measure)
+        if raise_by is None:
+            errors["amount"] = amounts.wanted(asked.measure)
     if verdict == "happened" and not receipt and "receipt" not in errors:
         errors["receipt"] = "Say how you know that it happened: a reference, a message id, what you saw."
     return Given(
@@ -85,6 +95,8 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         retype=retype,
         receipt=receipt,
         then="stop" if post.get("then") == "stop" else "tell",
+        amount=amount,
+        raise_by=raise_by,
         errors=errors,
     )
 

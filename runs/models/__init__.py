@@ -1,5 +1,6 @@
 """The tables of ckptsite, one subject a file."""
 
+from runs.models.account import Account
 from runs.models.action import Action, Revision
 from runs.models.agent import Agent, AgentVersion
 from runs.models.audit import AuditEvent, AuditHead
@@ -14,6 +15,7 @@ from runs.models.run import Run
 from runs.models.user import User
 
 __all__ = [
+    "Account",
     "Action",
     "Agent",
     "AgentVersion",

@@ -68,7 +68,7 @@ class Checkpoint(Entry):
 
 
 class Fact(models.Model):
-    """What somebody other than the claimed engine left for a run: decision, expiry, evidence, hold, stop, retry.
+    """What somebody other than the claimed engine left for a run: decision, expiry, evidence, usage, hold, stop, retry.
 
     `number` is the run's inbox number that it raised; the engine folds each into the log once, in this order.
     """
@@ -85,6 +85,7 @@ class Fact(models.Model):
         RETRY = "retry"
         WITHDRAWN = "withdrawn"
         WAKE = "wake"
+        USAGE = "usage"
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
     number = models.PositiveIntegerField()

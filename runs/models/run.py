@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from runs import exact, lifecycle
+from runs import exact, lifecycle, measures
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
 
 FORMAT = 1
@@ -79,6 +79,11 @@ class Run(models.Model):
     cost_known = models.BooleanField(default=True)
     active_seconds = models.FloatField(default=0)
     claimed_at = models.DateTimeField(null=True)
+    beat_at = models.DateTimeField(null=True)
+    advance = ExactField(null=True)
+    budget_review = models.ForeignKey(
+        "runs.Review", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
 
     error = models.TextField(blank=True)
     summary = models.TextField(blank=True)
@@ -131,3 +136,13 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    def used(self, *, working: float = 0.0) -> dict[str, int]:
+        """Return the counters by measure; `working` are the seconds since its claim, which are not booked yet."""
+        return {
+            measures.Measure.STEPS: self.steps,
+            measures.Measure.CALLS: self.calls,
+            measures.Measure.TOKENS: self.tokens_in + self.tokens_out,
+            measures.Measure.COST: self.cost_micro,
+            measures.Measure.SECONDS: int(self.active_seconds + working),
+        }

@@ -103,6 +103,10 @@ class Provider(Protocol):
         """Refuse (ValueError, one sentence) an agent definition that this provider can't run."""
         ...
 
+    def estimate(self, request: Request) -> Usage:
+        """Return the most that this request can cost: its own tokens and the output limit."""
+        ...
+
     def complete(self, request: Request, *, timeout: float) -> Reply:
         """Return the next reply within `timeout` seconds; refuse with ProviderError."""
         ...

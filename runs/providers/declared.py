@@ -13,6 +13,10 @@ class Agent:
 
     `input_schema` describes the start form: a JSON Schema object whose properties are texts, numbers, dates
     ("format": "date") or one file ("format": "file", kept by content).
+
+    `budget` is what one run and its later attempts may use, `per_day` what all runs of the agent may use in a day:
+    "steps", "calls", "tokens", "cost_micro" (millionths of a dollar) and "seconds" at work. What isn't named isn't
+    limited.
     """
 
     name: str
@@ -23,4 +27,5 @@ class Agent:
     input_schema: Mapping[str, Any]
     model: str = ""
     instructions: str = ""
+    per_day: Mapping[str, int] = field(default_factory=dict)
     budget: Mapping[str, int] = field(default_factory=lambda: {"steps": 200, "calls": 200})

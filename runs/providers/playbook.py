@@ -45,6 +45,10 @@ class Playbook:
         """Refuse (ValueError, one sentence that names the step) a definition that can't be run."""
         playbook_format.check(definition, tools)
 
+    def estimate(self, request: contract.Request) -> contract.Usage:
+        """Return nothing: a playbook costs nothing."""
+        return contract.Usage()
+
     def complete(self, request: contract.Request, *, timeout: float) -> contract.Reply:
         """Return the next reply; refuse (ProviderError) a step that can't be evaluated, naming it."""
         if not request.planned:

@@ -51,6 +51,10 @@ class Replay:
                 if call.tool not in contract.CONTROL and call.tool not in tools:
                     raise BadRecording(f"Reply {number}: the agent has no tool {call.tool!r}.")
 
+    def estimate(self, request: contract.Request) -> contract.Usage:
+        """Return what the reply that was recorded at this place has cost."""
+        return self.complete(request, timeout=0.0).usage
+
     def complete(self, request: contract.Request, *, timeout: float) -> contract.Reply:
         """Return the reply that was recorded at this place, or the end; refuse (ProviderError) a bad recording."""
         definition = request.agent.definition

@@ -34,6 +34,8 @@ def blocked(review: models.Review, viewer: Viewer) -> str:
     """Return why this person can't answer at all, or an empty text."""
     if review.kind == lifecycle.ReviewKind.FAILURE:
         return "" if viewer.may(rights.Act.ANSWER_FAILURE) else _needs("Answering this", rights.OPERATOR)
+    if review.kind == lifecycle.ReviewKind.BUDGET:
+        return "" if viewer.may(rights.Act.RAISE_BUDGET) else _needs("Answering this", rights.OPERATOR)
     if rights.may_decide(viewer.roles, review.groups):
         return ""
     return _needs("Deciding this", *review.groups)

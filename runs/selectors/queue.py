@@ -20,8 +20,14 @@ FILTERS: dict[str, tuple[str, Q]] = {
     "out": ("Goes out", Q(kind=lifecycle.ReviewKind.ACTION, tier=2)),
     "doubt": ("Did it happen?", Q(kind=lifecycle.ReviewKind.IN_DOUBT)),
     "failed": ("Failed runs", Q(kind=lifecycle.ReviewKind.FAILURE)),
+    "budget": ("Budget used up", Q(kind=lifecycle.ReviewKind.BUDGET)),
 }
 """Value of the `only` parameter, words, and what it leaves."""
+_ACTS = {
+    lifecycle.ReviewKind.FAILURE: rights.Act.ANSWER_FAILURE,
+    lifecycle.ReviewKind.BUDGET: rights.Act.RAISE_BUDGET,
+}
+"""Kinds of question that need a right of their own instead of a group."""
 OTHERS = "others"
 """Value of the `only` parameter that leaves what somebody else has to answer."""
 
@@ -46,20 +52,26 @@ def open_reviews() -> QuerySet[models.Review]:
 
 def answers(viewer: deciding.Viewer) -> bool:
     """Return whether this person may answer anything; who may not sees everything, and only looks."""
-    return viewer.may(rights.Act.DECIDE) or viewer.may(rights.Act.ANSWER_FAILURE)
+    return any(
+        viewer.may(act) for act in (rights.Act.DECIDE, rights.Act.ANSWER_FAILURE, rights.Act.RAISE_BUDGET)
+    )
 
 
 def _with_asked(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], Q]:
     """Return the open questions, and the condition under which one of them waits for this person."""
     rows = open_reviews().alias(asked=Cast("groups", TextField()))
-    failure, decide = Q(kind=lifecycle.ReviewKind.FAILURE), Q(pk__in=[])
+    own = Q(pk__in=[])
     if not answers(viewer):
         return rows, Q(pk__isnull=False)
     if viewer.may(rights.Act.DECIDE):
         every = rights.ADMIN in viewer.roles
         named = [Q(asked__contains=f'"{role}"') for role in sorted(viewer.roles)]
-        decide = ~failure if every else ~failure & functools.reduce(operator.or_, named)
-    return rows, decide | failure if viewer.may(rights.Act.ANSWER_FAILURE) else decide
+        decide = ~Q(kind__in=list(_ACTS))
+        own |= decide if every else decide & functools.reduce(operator.or_, named)
+    for kind, act in _ACTS.items():
+        if viewer.may(act):
+            own |= Q(kind=kind)
+    return rows, own
 
 
 def waiting(viewer: deciding.Viewer, only: str = "") -> QuerySet[models.Review]:

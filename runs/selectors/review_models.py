@@ -93,6 +93,16 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Facts behind a limit that is reached."""
+
+    sentence: str  # "The limit of 200 model replies of this run is reached."
+    facts: tuple[page_models.Fact, ...]
+    label: str  # of the field: "Raise by how many model replies"
+    hint: str  # "At least 1."
+
+
+@dataclass(frozen=True, kw_only=True)
 class Marks:
     """Hidden fields of a decision form: what the person saw."""
 
@@ -140,6 +150,7 @@ class ReviewPage:
     retype: Retype | None
     doubt: Doubt | None
     failure: Failure | None
+    budget: Budget | None
     undo_seconds: float
     undo_left: float  # seconds in which this approval can still be taken back
     outcome: str  # closed reviews: one sentence, who, what, when
@@ -170,6 +181,7 @@ class Draft:
     then: str = "tell"
     retype: str = ""
     receipt: str = ""
+    amount: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
 

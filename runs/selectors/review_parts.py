@@ -22,6 +22,7 @@ _VERDICTS = {
     "unknown": "said that it can't be known",
     "retry": "had it tried again",
     "stop": "ended it",
+    "raise": "raised the limit",
 }
 _CLOSED = {
     lifecycle.Review.EXPIRED: "Nobody answered in time, so this was not done.",
@@ -66,6 +67,8 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
     """Return why this has its tier and why one is asked."""
     why = str((review.content or {}).get("why") or "")
     if action is None:
+        if review.kind == lifecycle.ReviewKind.BUDGET:
+            return "A limit is reached. Somebody says whether the run may use more or ends here."
         return why or "The run can't go on by itself. Somebody says whether it is tried again or ends here."
     declared = (
         f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
@@ -211,6 +214,10 @@ def done_sentence(decision: models.Decision, review: models.Review) -> str:
             return f"Rejected, it is not done: {what}"
         case "retry":
             return f"The run goes on: {what}"
+        case "raise":
+            return f"Raised; the run goes on: {what}"
+        case "stop" if review.kind == lifecycle.ReviewKind.BUDGET:
+            return f"The run is being stopped: {what}"
         case "stop":
             return f"The run stays ended: {what}"
     return f"Recorded: you {verdict_words(decision.verdict)}. {what}"

@@ -10,7 +10,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from runs import exact, lifecycle, models, rights
-from runs.selectors import deciding, inbox, now, queue, review_models, review_parts, tools
+from runs.selectors import deciding, inbox, now, queue, review_budget, review_models, review_parts, tools
 
 
 def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
@@ -79,6 +79,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         retype=retype(review),
         doubt=review_parts.doubt(review, action) if _in_doubt(review) else None,
         failure=review_parts.failure(review) if review.kind == lifecycle.ReviewKind.FAILURE else None,
+        budget=review_budget.asked(review) if review.kind == lifecycle.ReviewKind.BUDGET else None,
         undo_seconds=review.undo_seconds,
         undo_left=_undo_left(review, viewer),
         outcome=outcome,
@@ -122,6 +123,11 @@ def retype(review: models.Review) -> review_models.Retype | None:
 def reason_required(review: models.Review) -> bool:
     """Return whether an approval needs a reason too."""
     return review.reason_required or review.tier >= 3
+
+
+def measure(review: models.Review) -> str:
+    """Return the measure whose limit a question is about, or an empty text."""
+    return str((review.content or {}).get("measure", ""))
 
 
 def sound(review: models.Review) -> bool:

@@ -195,8 +195,17 @@ class UsageRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What may be used of one measure, by whom, and how much of it is gone."""
+
+    sentence: str  # "This run has used 12 of 15 turns (80 %); 3 are left."
+    warn: bool  # nearly or wholly used up
+
+
+@dataclass(frozen=True, kw_only=True)
 class UsagePage:
     header: RunHeader
+    limits: tuple[Limit, ...]
     models: tuple[UsageRow, ...]
     tools: tuple[UsageRow, ...]
     waited_seconds: float

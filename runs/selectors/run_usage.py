@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import Count, Q
 
 from runs import lifecycle, models
-from runs.selectors import deciding, now, run_header, run_models, tools
+from runs.selectors import deciding, now, run_header, run_limits, run_models, tools
 
 SIZE = 100
 _RAN = Q(status__in=[lifecycle.Action.SUCCEEDED, lifecycle.Action.FAILED])
@@ -44,6 +44,7 @@ def page(run: models.Run, viewer: deciding.Viewer) -> run_models.UsagePage:
         rows.insert(0, _row("Looking things up", run.calls - effects))
     return run_models.UsagePage(
         header=run_header.header(run, viewer, tab="run-usage"),
+        limits=run_limits.lines(run),
         models=(turns,) if run.steps else (),
         tools=tuple(rows),
         waited_seconds=_waited(run),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import lifecycle, models
-from runs.selectors import review_parts, tools
+from runs.selectors import budget_notes, review_parts, tools
 from runs.selectors.run_log import Line, Names
 
 GOOD, BAD, ASK, BUSY, DOUBT, QUIET = "good", "bad", "ask", "busy", "doubt", "quiet"
@@ -278,9 +278,11 @@ def _plan(line: Line, agent: str) -> Said:
 
 def _note(content: Mapping[str, Any], names: Names) -> Said:
     code = str(content.get("code") or "")
-    title, icon, tone = _NOTES.get(code, (code.replace("_", " ").capitalize() or "Note", "info", QUIET))
+    title, icon, tone = budget_notes.words(content) or _NOTES.get(
+        code, (code.replace("_", " ").capitalize() or "Note", "info", QUIET)
+    )
     who = str(content.get("by") or "ckptsite")
     side = SYSTEM if who == "ckptsite" else PERSON
     who = names.person(who)
-    text = str(content.get("reason") or content.get("text") or "")
+    text = str(content.get("reason") or content.get("text") or budget_notes.usage(content))
     return Said(title=title, icon=icon, tone=tone, side=side, who=who, text=text)

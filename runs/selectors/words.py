@@ -47,6 +47,8 @@ _RESTS: dict[str, str] = {
     "resumed": "Resumed; goes on as soon as a worker is free.",
     "retry": "Goes on from its newest checkpoint as soon as a worker is free.",
     "stop": "Is being stopped.",
+    "budget": "Goes on as soon as other runs have given back what they don't use of their common budget.",
+    "usage": "Goes on with what was learnt as soon as a worker is free.",
     "error": "Something went wrong here; it is tried again in a moment.",
 }
 _ALARMS: dict[str, str] = {

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.transitions import audit, clock_time, holds, inbox, log, texts
+from runs.transitions import audit, budgets, clock_time, holds, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -22,6 +22,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.ACTION: (APPROVE, REJECT),
     lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
     lifecycle.ReviewKind.FAILURE: (RETRY, STOP),
+    lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
 
 
@@ -36,6 +37,7 @@ class Answer:
     reason: str = ""
     retype: str = ""
     receipt: str = ""
+    amount: int | None = None  # by how much a limit is raised
     evidence_number: int = 0
     rendered_at: datetime.datetime | None = None
     stop: bool = False  # with a rejection: end the run too
@@ -84,7 +86,7 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
             person=user,
             verdict=answer.verdict,
             reason=answer.reason,
-            content={"receipt": answer.receipt} if answer.receipt else {},
+            content=content_of(receipt=answer.receipt, amount=answer.amount),
             digest=review.digest,
             token=answer.token,
             channel=by.channel,
@@ -94,6 +96,8 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
         review.save(update_fields=["status", "votes", "answer", "closed_at"])
         if closed:
             _tell(run, review, answer, by)
+        if answer.verdict == budgets.RAISE and answer.amount is not None:
+            budgets.raise_limit(run, review, answer.amount, by=by)
         audit.append(
             f"review.{answer.verdict}",
             actor=by,
@@ -101,7 +105,7 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
             subject=f"review {review.pk}",
             content=_facts(review, answer),
         )
-        if answer.stop and run.stop_at is None and run.status not in lifecycle.RUN_ENDED:
+        if _stops(review, answer) and run.stop_at is None and run.status not in lifecycle.RUN_ENDED:
             holds.ask_stop(run, reason=answer.reason, by=by)
         hints.changed(run.pk, inbox=True)
     return decision
@@ -138,6 +142,9 @@ def _check_right(review: models.Review, run: models.Run, answer: Answer, user: m
     if review.kind == lifecycle.ReviewKind.FAILURE:
         if not rights.may(roles, rights.Act.ANSWER_FAILURE):
             raise NotYours("You may not answer this; an operator can.")
+        return
+    if review.kind == lifecycle.ReviewKind.BUDGET:
+        budgets.check_right(user)
         return
     if not rights.may_decide(roles, review.groups):
         raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
@@ -181,6 +188,8 @@ def _check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) 
 def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
     if answer.verdict not in ANSWERS.get(review.kind, ()):
         raise Invalid(f"{answer.verdict!r} is no answer to this question.")
+    if review.kind == lifecycle.ReviewKind.BUDGET:
+        budgets.check_fit(run, verdict=answer.verdict, amount=answer.amount, reason=answer.reason)
     if answer.stop and answer.verdict != REJECT:
         raise Invalid("Only a rejection can stop the run too.")
     if answer.verdict == REJECT and not texts.says(answer.reason):
@@ -254,7 +263,19 @@ def _facts(review: models.Review, answer: Answer) -> Mapping[str, Any]:
     }
     if answer.receipt:
         content["receipt"] = answer.receipt
+    if answer.amount is not None:
+        content["amount"] = answer.amount
     return exact.stored(exact.canonical(content)) if content else content
+
+
+def content_of(*, receipt: str, amount: int | None) -> dict[str, Any]:
+    """Return what a decision keeps beside verdict and reason."""
+    given = {"receipt": receipt or None, "amount": amount}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _stops(review: models.Review, answer: Answer) -> bool:
+    return answer.stop or (review.kind == lifecycle.ReviewKind.BUDGET and answer.verdict == STOP)
 
 
 def winner(review: models.Review) -> str:

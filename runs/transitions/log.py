@@ -48,6 +48,11 @@ class Log:
         before = models.Entry.objects.filter(run=self.run, position=self._lines[0].position - 1).first()
         return before.head if before else exact.EMPTY
 
+    @property
+    def lines(self) -> tuple[models.Entry, ...]:
+        """Return the lines of this transaction so far."""
+        return tuple(self._lines)
+
     def flush(self) -> None:
         """Write the collected lines."""
         models.Entry.objects.bulk_create(self._lines)

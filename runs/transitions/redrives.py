@@ -95,7 +95,8 @@ def same(known: models.Run, root: int, user: models.User) -> models.Run:
 
 def record(run: models.Run, *, by: Actor, act: str, content: Mapping[str, Any]) -> None:
     """Write the audit event of a new branch and wake a worker for it."""
-    told = {**content, "root": run.root_id, "input": run.input_digest, "path": run.path, "mode": run.mode}
+    told = {**content, "root": run.root_id, "input": run.input_digest, "path": run.path, "mode": run.mode,
+            "budget": run.budget}  # fmt: skip
     audit.append(act, actor=by, run=run, subject=f"run {run.pk}", content=told)
     hints.wake(run.pk)
     hints.changed(run.pk)

@@ -49,7 +49,8 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
     try:
         with committing("start"):
             run = _create(agent.current, text=text, title=title, user=user, token=token)
-            content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id}
+            content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id,
+                       "budget": run.budget}  # fmt: skip
             audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)
             hints.wake(run.pk)
             hints.changed(run.pk)

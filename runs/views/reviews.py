@@ -86,6 +86,7 @@ def _asked(row: models.Review) -> forms.Asked:
         reason_required=selector.reason_required(row),
         retype=retype.value if retype else None,
         retype_label=retype.label if retype else "",
+        measure=selector.measure(row),
     )
 
 
@@ -98,6 +99,7 @@ def _answer(given: forms.Given) -> decisions.Answer:
         reason=given.reason,
         retype=given.retype,
         receipt=given.receipt,
+        amount=given.raise_by,
         evidence_number=given.evidence_number,
         rendered_at=given.rendered_at,
         stop=given.verdict == decisions.REJECT and given.then == "stop",
@@ -124,6 +126,7 @@ def _again(
         then=given.then,
         retype=given.retype,
         receipt=given.receipt,
+        amount=given.amount,
         errors=errors or {},
     )
     context = _context(page, draft=draft)

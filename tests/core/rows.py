@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from typing import Any
 
@@ -213,3 +214,8 @@ def audit_event(**more: Any) -> models.AuditEvent:
 def blob(**more: Any) -> models.Blob:
     given: dict[str, Any] = {"sha256": digest(), "size": 0, "content": b""}
     return models.Blob.objects.create(**(given | more))
+
+
+def account(**more: Any) -> models.Account:
+    given: dict[str, Any] = {"day": datetime.date(2026, 5, 1), "measure": "steps", "limit": 10}
+    return models.Account.objects.create(**(given | more))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 
 import pytest
@@ -80,6 +81,11 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_review_consumed_when_approved": lambda: rows.review(consumed_by=rows.action()),
     "runs_review_one_open": _used_by_two,
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
+    "runs_account_measure": lambda: rows.account(measure="patience"),
+    "runs_account_scope": lambda: rows.account(root=rows.run()),
+    "runs_account_counts": lambda: rows.account(advanced=-1),
+    "runs_account_not_overdrawn": lambda: rows.account(spent=8, advanced=3),
+    "runs_account_one": lambda: twice(rows.account, day=datetime.date(2026, 5, 2)),
     "runs_agentversion_number": lambda: twice(rows.version, agent=rows.version().agent, number=2),
     "runs_agentversion_digest": lambda: [
         rows.version(agent=agent, number=number, digest=rows.DIGEST)
@@ -130,6 +136,7 @@ def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
     [
         rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
         rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
+        rows.account,
     ],
 )  # fmt: skip
 def test_the_rows_that_these_vary_are_possible(make: Callable[[], object]) -> None:

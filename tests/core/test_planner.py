@@ -129,12 +129,20 @@ def test_a_failed_required_step_fails_the_run_once_the_others_are_closed() -> No
     assert move(read(), failed_step="Sending failed.") == planner.Read(calls=(read(),))
 
 
-def test_limits_are_met_before_the_next_reply_not_after() -> None:
-    used = Counters(steps=5, calls=7)
-    assert move(counters=used, max_steps=6, max_calls=8) == planner.CallModel()
-    assert isinstance(move(counters=used, max_steps=5), planner.Fail)
-    assert isinstance(move(counters=used, max_calls=7), planner.Fail)
-    assert move(finish(), counters=used, max_steps=5, max_calls=7) == planner.Finish(call=finish())
+def test_an_advance_is_refilled_before_what_it_does_not_cover() -> None:
+    assert move(left={"steps": 1, "calls": 0, "seconds": 1}) == planner.CallModel()
+    assert move(left={"steps": 0}) == planner.Refill(need={"steps": 1, "seconds": 1})
+    assert move(left={"seconds": 0}) == planner.Refill(need={"steps": 1, "seconds": 1})
+    assert move(read(), left={"calls": 0}) == planner.Refill(need={"calls": 1, "seconds": 1})
+    assert move(read(0), read(1), left={"calls": 1}) == planner.Read(calls=(read(0),))
+    assert move(call(0, "approved"), left={"calls": 0}) == planner.Refill(need={"calls": 1, "seconds": 1})
+    assert move(finish(), left={"steps": 0, "calls": 0}) == planner.Finish(call=finish())
+
+
+def test_only_a_run_with_nothing_else_to_do_may_have_been_calling() -> None:
+    assert planner.was_calling(situation(inbox=3, hold=True, stop=True, left={"steps": 0}))
+    assert not planner.was_calling(situation(read()))
+    assert not planner.was_calling(situation(call(0, "held", review=3)))
 
 
 def test_a_stop_starts_nothing_and_ends_the_run() -> None:

@@ -5,10 +5,12 @@ from runs.transitions.steps.claim import claim, renew
 from runs.transitions.steps.end import cancel, fail, finish
 from runs.transitions.steps.fold_in import fold_in
 from runs.transitions.steps.intent import Intent, Wish, intent
+from runs.transitions.steps.lost_calls import book_call
 from runs.transitions.steps.park import later, pause, wait
 from runs.transitions.steps.plans import Change
 from runs.transitions.steps.prepare import Prepared, prepare
 from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
+from runs.transitions.steps.refill import refill
 from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
 from runs.transitions.steps.simulate import Simulated, simulate
@@ -25,6 +27,7 @@ __all__ = [
     "Simulated",
     "Verdict",
     "Wish",
+    "book_call",
     "cancel",
     "claim",
     "did_not_happen",
@@ -39,6 +42,7 @@ __all__ = [
     "prepare",
     "read",
     "read_failed",
+    "refill",
     "renew",
     "reopen",
     "reply",

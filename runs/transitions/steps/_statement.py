@@ -13,12 +13,13 @@ from runs.state import CallId
 from runs.transitions import clock_time, inbox, log
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Changed, LostAuthority
+from runs.transitions.steps import advances
 
 RUN_FIELDS = (
     "status", "reason", "hold_by", "hold_reason", "hold_right", "remind_at", "position", "head", "reply_position",
     "checkpoint_number", "checkpoint_position", "plan_version", "folded", "lease_until", "attempts", "wake_at", "steps",
     "calls", "tokens_in", "tokens_out", "cost_micro", "cost_known", "active_seconds", "error", "summary", "ended_at",
-    "begun",
+    "begun", "advance", "budget_review",
 )  # fmt: skip
 
 
@@ -74,12 +75,13 @@ class Work:
         self.run.error = ""
 
     def release(self) -> None:
-        """Give the lease back and book the active seconds; the caller has set the new status."""
+        """Give the lease and the budget's advance back, and book the active seconds; the caller has set the status."""
         run = self.run
         run.lease_until = None
         run.attempts = max(0, run.attempts - 1)  # a claim that is handed back isn't counted
         if run.claimed_at is not None:
             run.active_seconds += max(0.0, (self.now - run.claimed_at).total_seconds())
+        advances.give_back(run)
 
 
 @contextmanager

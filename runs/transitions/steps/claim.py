@@ -11,10 +11,11 @@ from runs.models.run import FORMAT
 from runs.tools import registry
 from runs.transitions import clock_time, log
 from runs.transitions.committing import committing
+from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Claim
 
 _RENEW = """
-UPDATE runs_run SET lease_until = least(
+UPDATE runs_run SET beat_at = clock_timestamp(), lease_until = least(
   greatest(lease_until, clock_timestamp() + %s * interval '1 second'), clock_timestamp() + %s * interval '1 second')
 WHERE id = %s AND fence = %s AND status = 'running'
 """
@@ -44,11 +45,17 @@ def claim(run_id: int) -> Claim | None:
         run.fence += 1
         run.attempts += 1
         run.lease_until = now + clock_time.seconds(settings.CKPTSITE["LEASE"])
-        run.claimed_at = now
+        if took_over and run.claimed_at is not None and run.beat_at is not None:
+            # Nobody saw it die: it counts as at work until its last heartbeat.
+            run.active_seconds += max(0.0, (run.beat_at - run.claimed_at).total_seconds())
+        run.claimed_at = run.beat_at = now
+        if run.advance is None and run.budget_review_id is None:  # what a dead claim held passes to this one
+            advances.take(run, now)
         run.wake_at, run.reason = None, ""
         run.save(
-            update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "wake_at", "reason"],
-        )
+            update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "beat_at", "wake_at",
+                           "reason", "active_seconds", "advance"],
+        )  # fmt: skip
         return Claim(
             run_id=run.pk,
             fence=run.fence,

@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.transitions import clock_time, words
-from runs.transitions.steps import closing, plans, settle
+from runs.transitions.steps import closing, lost_calls, plans, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
@@ -38,6 +38,8 @@ def _fold(work: Work, fact: models.Fact) -> None:
             _evidence(work, fact)
         case Kind.RETRY:
             _retry(work, fact)
+        case Kind.USAGE:
+            lost_calls.replace_estimate(work, fact)
         case _:
             work.log.append(lifecycle.EntryKind.NOTE, {**fact.content, "code": fact.kind, "by": _who(fact)})
 

@@ -1,0 +1,57 @@
+"""The limits that a run lives under, in words: its own, its agent's and everybody's of today."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+from django.utils import timezone
+
+from runs import measures, models
+from runs.selectors import now, run_models
+
+WARN = 80
+"""From this many percent on the page warns."""
+_HAVE = {
+    "lineage": "This run has",
+    "agent": "All runs of this agent have today",
+    "installation": "All runs have today",
+}
+
+
+def lines(run: models.Run) -> tuple[run_models.Limit, ...]:
+    """Return one line for each limit, the run's own first."""
+    moment = models.Installation.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=1)
+    today = moment.astimezone(timezone.get_default_timezone()).date()
+    agent = run.agent_version.agent_id
+    rows = models.Account.objects.filter(
+        Q(root=run.root_id) | Q(agent=agent, day=today) | Q(root=None, agent=None, day=today)
+    )
+    order = [measure.value for measure in measures.Measure]
+    return tuple(
+        _line(row, run) for row in sorted(rows, key=lambda row: (*_place(row), order.index(row.measure)))
+    )
+
+
+def _place(row: models.Account) -> tuple[bool, bool]:
+    return (row.root_id is None, row.agent_id is None)
+
+
+def _line(row: models.Account, run: models.Run) -> run_models.Limit:
+    held = (run.advance or {}).get(row.measure, {})
+    unsettled = run.used()[row.measure] - held["base"] if row.pk in held.get("accounts", ()) else 0
+    used = row.spent + unsettled
+    reserved = max(0, row.advanced - unsettled)
+    percent = 100 * used // row.limit if row.limit else 100
+    left = max(0, row.limit - used - reserved)
+    of = f"{measures.amount(row.measure, used)} of {measures.amount(row.measure, row.limit)}"
+    holds = f", {measures.amount(row.measure, reserved)} reserved for work under way" if reserved else ""
+    sentence = (
+        f"{_HAVE[row.scope]} used {of} ({percent} %){holds}; {measures.amount(row.measure, left)} left."
+    )
+    return run_models.Limit(
+        sentence=f"Used up: {sentence}"
+        if percent >= 100
+        else f"Nearly used up: {sentence}"
+        if percent >= WARN
+        else sentence,
+        warn=percent >= WARN,
+    )

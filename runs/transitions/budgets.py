@@ -1,0 +1,52 @@
+"""What people do to a budget: raise a limit that is reached, by so much and for a reason."""
+
+from __future__ import annotations
+
+from runs import models, rights
+from runs.transitions import audit, texts
+from runs.transitions.actor import Actor
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+RAISE, STOP = "raise", "stop"
+MOST = 10**15
+"""The largest raise of any measure."""
+
+
+def check_right(user: models.User) -> None:
+    """Refuse (NotYours) somebody without the right to raise a limit."""
+    if not rights.may(user.roles(), rights.Act.RAISE_BUDGET):
+        raise NotYours("You may not answer this; an operator can.")
+
+
+def check_fit(run: models.Run, *, verdict: str, amount: int | None, reason: str) -> None:
+    """Refuse (Invalid) a raise by nothing and an answer without reason, and (Stale) a raise for a run being stopped."""
+    if not texts.says(reason):
+        raise Invalid("Give a reason: why it may use more, or why it should end.")
+    if verdict == STOP:
+        return
+    if amount is None or not 1 <= amount <= MOST:
+        raise Invalid("Say by how much the limit is raised: a whole number of 1 or more.")
+    if run.stop_at is not None:
+        raise Stale("The run is being stopped, so its limit can't be raised any more.")
+
+
+def raise_limit(run: models.Run, review: models.Review, amount: int, *, by: Actor) -> None:
+    """Raise the limit that a locked review asks about; the caller holds the run's lock too and commits.
+
+    Whatever else waits for the same account asks by itself: one answer lets one run go on.
+    """
+    account = models.Account.objects.select_for_update(of=("self",)).get(pk=review.content["account"])
+    before = account.limit
+    account.limit = before + amount
+    account.save(update_fields=["limit"])
+    if account.root_id is not None:
+        run.budget = {**run.budget, account.measure: account.limit}
+        run.save(update_fields=["budget"])
+    audit.append(
+        "budget.raised",
+        actor=by,
+        run=run,
+        subject=f"account {account.pk}",
+        content={"scope": account.scope, "measure": account.measure, "before": before, "after": account.limit,
+                 "review": review.pk},
+    )  # fmt: skip
