@@ -7,7 +7,7 @@ afterwards, so that the fold stays trivial and can check every move against the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs import lifecycle
@@ -124,14 +124,7 @@ class Counters:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters as the JSON that a checkpoint keeps."""
-        return {
-            "steps": self.steps,
-            "calls": self.calls,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "cost_micro": self.cost_micro,
-            "cost_known": self.cost_known,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
