@@ -116,7 +116,8 @@ def test_calls_beside_a_finish_are_done_first(start: Start) -> None:
     verifier.verify()
 
 
-def test_the_step_limit_ends_the_run(start: Start) -> None:
+def test_the_step_limit_stops_the_run_for_a_person(start: Start) -> None:
     look = contract.Reply(calls=(contract.Call(tool="world.look", arguments={"name": "it"}),))
     run = scripted(start(budget={"steps": 3, "calls": 200}), *[look] * 3)
-    assert (run.status, run.error) == ("failed", "The limit of 3 steps is reached.")
+    assert (run.status, run.reason, run.steps) == ("waiting", "review", 3)
+    assert only_review(run).title == "The limit of 3 turns of this run is reached."

@@ -201,6 +201,7 @@ def test_8_1_an_agent_has_an_account_a_day(start: Start, operator: models.User) 
     run = go(start(*looks(3), budget={}, per_day={"steps": 2}))
     assert asked(run).title == "The limit of 2 turns that this agent may use in a day is reached."
     yesterday = models.Account.objects.get(agent=run.agent_version.agent)
+    assert yesterday.day is not None
     models.Account.objects.update(day=yesterday.day - datetime.timedelta(days=1))
     raise_by(run, operator, 1)
     run = go(run)
