@@ -59,7 +59,7 @@ def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
 
 def verify_run(run: models.Run) -> int:
     """Return the number of entries of one run; refuse (Broken) the first row of it or its lineage that differs."""
-    entries = _run(run)
+    entries = _run(run, accounts.Books())
     _occurrences(models.Occurrence.objects.filter(root_id=run.root_id))
     return entries
 
