@@ -33,7 +33,8 @@ _TIMES = {
 class Servers:
     """Both servers in a temp folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        self._settings = {**postgres.FORGETFUL, **(settings or {})}
         self._temp = tempfile.TemporaryDirectory(prefix="ckptsite-tests-", ignore_cleanup_errors=True)
         self.folder = folders.Folder(Path(self._temp.name) / "data")
         self._running: list[tuple[subprocess.Popen[bytes], processes.Program]] = []
@@ -43,7 +44,7 @@ class Servers:
         Path(self._temp.name).chmod(0o711)
         folders.make(self.folder)
         programs = (
-            postgres.program(self.folder, say=print, settings=postgres.FORGETFUL),
+            postgres.program(self.folder, say=print, settings=self._settings),
             valkey.program(self.folder),
         )
         for program in programs:

@@ -1,114 +1,191 @@
-"""People, as programs: they decide, click twice, answer too early, look at the world, reject and stop."""
+"""People, as programs: they decide, click twice, answer too early, look at the world, reject, pause and take back.
+
+What they do is drawn from the plan's dice by what they look at, so that somebody whose process died does the same
+thing again.
+"""
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, field
+import random
+from collections import Counter
 from typing import Any
 
 from runs import lifecycle, models
-from runs.transitions import clock_time, decisions, holds, refusals
+from runs.transitions import clock_time, decisions, holds, redrives, refusals, switches
 from runs.transitions.actor import Actor
-from tests.harness.plan import Plan
+from tests.harness import controls
+from tests.harness import plan as plans
 from tests.harness.world import World
 
-_tokens = itertools.count()
+REVIEWERS = ("harness-reviewer", "harness-second")
+OPERATOR = "harness-operator"
+ADMIN = "harness-admin"
 
 
-@dataclass
 class Bots:
-    """What people do in one trial, and what of it was refused."""
+    """What people do at one look at a run, and what of it was refused."""
 
-    plan: Plan
-    world: World
-    reviewer: models.User
-    operator: models.User
-    too_early_refused: int = 0
-    too_early_accepted: int = 0
-    happened: int = 0
-    absent: int = 0
-    rejected: set[int] = field(default_factory=set)
+    def __init__(self, plan: plans.Plan, world: World, *, who: str, turn: int) -> None:
+        self.plan, self.world, self.who, self.turn = plan, world, who, turn
+        self.counts: Counter[str] = Counter()
 
     def answer_all(self, run: models.Run) -> float:
-        """Answer every open question that can be answered now; return seconds after which it is worth coming back."""
+        """Answer every open question that can be answered now; return seconds after which to come back."""
         pause = 0.0
-        for review in models.Review.objects.filter(run=run, status=lifecycle.Review.OPEN).order_by("id"):
-            pause = max(pause, self._answer(run, review))
+        reviews = models.Review.objects.filter(run=run).select_related("action__occurrence").order_by("id")
+        for ordinal, review in enumerate(reviews):
+            if review.status == lifecycle.Review.OPEN:
+                pause = max(pause, self._answer(run, review, ordinal))
         return pause
 
-    def _answer(self, run: models.Run, review: models.Review) -> float:
+    def _answer(self, run: models.Run, review: models.Review, ordinal: int) -> float:
         match review.kind:
             case lifecycle.ReviewKind.ACTION:
-                if run.stop_at is None and self.plan.rng.random() < self.plan.stop:
-                    self._try(lambda: holds.stop(run.pk, reason="enough", by=Actor(user=self.operator)))
-                    return 0.0
-                self._decide(review)
+                self._decide(review, ordinal)
             case lifecycle.ReviewKind.IN_DOUBT:
-                return self._settle(review)
+                return self._settle(run, review, ordinal)
             case _:
-                self._send(
-                    review, decisions.RETRY if run.attempts < 50 else decisions.STOP, user=self.operator
-                )
+                self._fail(run, review)
         return 0.0
 
-    def _decide(self, review: models.Review) -> None:
-        verdict = decisions.REJECT if self.plan.rng.random() < self.plan.reject else decisions.APPROVE
-        token = self._send(review, verdict)
-        if self.plan.rng.random() < self.plan.double_click:
+    def _decide(self, review: models.Review, ordinal: int) -> None:
+        dice, likely = self.plan.chance("decide", ordinal, review.revision), self.plan.people
+        verdict = decisions.REJECT if dice.random() < likely.reject else decisions.APPROVE
+        token = self._token("decide", review.pk, review.revision)
+        self._send(review, verdict, token=token)
+        if dice.random() < likely.double_click:
             self._send(review, verdict, token=token)
-            self._send(review, decisions.REJECT)
+            self._send(review, decisions.REJECT, token=f"{token}-again")
 
-    def _settle(self, review: models.Review) -> float:
+    def _fail(self, run: models.Run, review: models.Review) -> None:
+        """Somebody retries what failed, twice at most; then it is left as it is."""
+        tries = models.Review.objects.filter(run=run, kind=review.kind, answer=decisions.RETRY).count()
+        again = tries < 2 and run.status == lifecycle.Run.FAILED
+        verdict = decisions.RETRY if again else decisions.STOP
+        self._send(review, verdict, token=self._token("failure", review.pk), who=OPERATOR)
+
+    def _settle(self, run: models.Run, review: models.Review, ordinal: int) -> float:
         """Look at the world, truthfully: 'it happened' at once, 'it did not' only after the horizon."""
         action = review.action
         assert action is not None
         assert action.occurrence is not None
-        now = clock_time.now()
+        dice, likely = self.plan.chance("doubt", ordinal), self.plan.people
+        now, horizon = clock_time.now(), action.occurrence.horizon
+        more: dict[str, Any] = {"evidence_number": action.evidence_number}
+        if now < horizon and dice.random() < likely.too_early:
+            self._too_early(review, now, more)
         name = models.Revision.objects.get(action=action, number=action.revision).arguments["name"]
-        if now < action.occurrence.horizon and self.plan.rng.random() < self.plan.too_early:
-            self._too_early(review, now)
-        if self.world.count(name):
-            self.happened += 1
-            self._send(review, decisions.HAPPENED, receipt="seen in the world")
+        applied = self.world.facts([name])[name]["applied"]
+        token = self._token("doubt", review.pk, action.evidence_number)
+        if any(done["key"] == action.occurrence.key for done in applied):
+            self._send(review, decisions.HAPPENED, token=token, receipt="seen in the world", **more)
             return 0.0
-        if now < action.occurrence.horizon:
-            return (action.occurrence.horizon - now).total_seconds()
-        self.absent += 1
-        wish = decisions.ABSENT_DO if self.plan.rng.random() < 0.7 else decisions.ABSENT_LEAVE
-        if models.Run.objects.get(pk=review.run_id).stop_at is not None:
+        if now < horizon:
+            return (horizon - now).total_seconds() + 0.005
+        wish = decisions.ABSENT_DO if dice.random() < likely.again else decisions.ABSENT_LEAVE
+        if dice.random() < likely.unknown:
+            wish = decisions.UNKNOWN
+        if wish == decisions.ABSENT_DO and models.Run.objects.get(pk=run.pk).stop_at is not None:
             wish = decisions.ABSENT_LEAVE
-        self._send(review, wish, rendered_at=now)
+        self._send(review, wish, token=token, rendered_at=now, **more)
         return 0.0
 
-    def _too_early(self, review: models.Review, now: Any) -> None:
+    def _too_early(self, review: models.Review, now: Any, more: dict[str, Any]) -> None:
         """A bad reviewer: says that it did not happen before anybody can know."""
-        try:
-            self._post(review, decisions.ABSENT_DO, rendered_at=now)
-        except refusals.Refused:
-            self.too_early_refused += 1
-        else:
-            self.too_early_accepted += 1
+        token = self._token("early", review.pk, self.turn)
+        before = self.counts["answered"]
+        self._send(review, decisions.ABSENT_DO, rendered_at=now, token=token, **more)
+        self.counts["too_early_taken"] += self.counts["answered"] - before
+        self.counts["too_early_refused"] += before == self.counts["answered"]
 
-    def _send(self, review: models.Review, verdict: str, **more: Any) -> str:
-        token = more.setdefault("token", f"bot-{self.plan.seed}-{next(_tokens)}")
-        self._try(lambda: self._post(review, verdict, **more))
-        return str(token)
+    def _token(self, *what: object) -> str:
+        return "-".join(str(part) for part in (self.plan.tag, self.plan.seed, self.who, *what))
 
-    def _post(
-        self, review: models.Review, verdict: str, *, user: models.User | None = None, **more: Any
-    ) -> None:
+    def _send(self, review: models.Review, verdict: str, *, who: str = "", **more: Any) -> None:
         given: dict[str, Any] = {
             "verdict": verdict,
             "revision": review.revision,
             "digest": review.digest,
             "evidence_number": review.evidence_number,
-            "token": f"bot-{self.plan.seed}-{next(_tokens)}",
             "reason": "as the bot sees it",
         }
-        decisions.decide(review.pk, decisions.Answer(**(given | more)), by=Actor(user=user or self.reviewer))
-
-    def _try(self, act: Any) -> None:
         try:
-            act()
+            decisions.decide(review.pk, decisions.Answer(**(given | more)), by=actor(who or self.who))
         except refusals.Refused:
-            return
+            self.counts["refused"] += 1
+        else:
+            self.counts["answered"] += 1
+
+
+def actor(name: str) -> Actor:
+    """Return the person as one who acts."""
+    return Actor(user=models.User.objects.get(username=name))
+
+
+def act(run: models.Run, what: str) -> bool:
+    """Do one thing to a run from outside; return whether it was taken."""
+    operator = actor(OPERATOR)
+    try:
+        match what:
+            case "stop":
+                holds.stop(run.pk, reason="enough", by=operator)
+            case "pause":
+                holds.pause(run.pk, reason="wait a moment", by=operator)
+            case "resume":
+                holds.resume(run.pk, by=operator)
+            case "withdraw":
+                return _withdraw(run)
+            case "expire":  # as though the time to answer had passed
+                models.Review.objects.filter(
+                    run=run, status=lifecycle.Review.OPEN, expires_at__isnull=False
+                ).update(expires_at=clock_time.now())
+            case "strand":
+                _strand(run)
+            case "tamper":
+                controls.tamper(run)
+            case "policy" | "quorum":
+                _set_policy(quorum=2 if what == "quorum" else 1)
+            case "pause_all" | "resume_all":
+                switches.pause_all(what == "pause_all", by=actor(ADMIN))
+    except refusals.Refused:
+        return False
+    return True
+
+
+def redrive(run: models.Run, dice: str) -> int:
+    """Let the run be done again from one of its checkpoints; return the attempt that goes on."""
+    number = random.Random(dice).randint(1, run.checkpoint_number)
+    token = f"redrive-{run.root_id}-{dice}"
+    try:
+        again = redrives.redrive(
+            run.pk, checkpoint=number, reason="once more", by=actor(OPERATOR), token=token
+        )
+    except refusals.Refused:
+        return run.pk
+    return again.pk
+
+
+def _set_policy(*, quorum: int) -> None:
+    """Put the policy in force anew, with so many people to release each effect."""
+    newest = models.PolicyVersion.objects.order_by("-id").first()
+    assert newest is not None
+    rules = [
+        {**rule, "quorum": quorum} if rule["verdict"] == "review" else rule for rule in newest.rules["rules"]
+    ]
+    switches.set_policy({**newest.rules, "rules": rules}, reason="as it was", by=actor(ADMIN))
+
+
+def _strand(run: models.Run) -> None:
+    """Leave a fact, and forget to wake the run."""
+    fact = {"reason": "a fact whose wake-up is lost"}
+    models.Fact.objects.create(run=run, number=run.inbox + 1, kind=models.Fact.Kind.WAKE, content=fact)
+    models.Run.objects.filter(pk=run.pk).update(inbox=run.inbox + 1)
+
+
+def _withdraw(run: models.Run) -> bool:
+    released = models.Review.objects.filter(
+        run=run, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
+    ).order_by("id")
+    for review in released:
+        decisions.withdraw(review.pk, by=actor(REVIEWERS[0]))
+    return bool(released)

@@ -1,6 +1,6 @@
 """`python -m tests.harness.crash --seeds N --start S --json`: seeded crashes of the real engine, judged from outside.
 
-Prints how many workers were killed and stalled, how many effects happened, how many were doubled, lost or untrue,
+Prints how many processes were killed and stalled, how many effects happened, how many were doubled, lost or untrue,
 how many were asked about, and the seconds. Exit code 1 on any violation, or when too few effects happened to mean
 anything. 0 violations in N seeds bounds the rate below 3/N (95 %).
 """
@@ -9,139 +9,87 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
-from ckptsite.services import postgres
-from tests import servers
+from tests.harness import controlling, playing
+from tests.harness import plan as plans
+from tests.harness import site as sites
 
-TIMES = {
-    "CKPTSITE_LEASE": "0.5",
-    "CKPTSITE_HEARTBEAT": "0.1",
-    "CKPTSITE_MARGIN": "0.1",
-    "CKPTSITE_SLICE": "5",
-    "CKPTSITE_READ_TIMEOUT": "2",
-    "CKPTSITE_EFFECT_TIMEOUT": "0.4",
-    "CKPTSITE_MODEL_TIMEOUT": "2",
-    "CKPTSITE_SETTLE": "0.3",
-    "CKPTSITE_POISON": "6",
-    "LOG_LEVEL": "ERROR",
-}
+KINDS = ("doubled", "lost", "untrue", "unreleased")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the seeds, print the figures, return the exit code."""
+    """Run what is asked for, print the figures, return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.harness.crash", description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--start", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--jobs", type=int, default=4, help="trials at the same time")
-    parser.add_argument("--control", default="", help="break the engine on purpose; the oracle must notice")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON on one line")
+    parser.add_argument("--jobs", type=int, default=playing.JOBS, help="trials at the same time")
+    parser.add_argument("--stages", type=int, default=playing.STAGES, help="processes that direct trials")
+    parser.add_argument("--loud", action="store_true", help="say on stderr how each trial ended")
+    parser.add_argument("--control", help="build the engine wrongly in this way, or in 'all' ways in turn")
+    parser.add_argument(
+        "--table", nargs="?", const="", help="each crash point instead of seeds, or those named so"
+    )
     options = parser.parse_args(argv)
-    both = servers.Servers()
-    both.start()
-    try:
-        servers.enter(worker="")
-        os.environ.update(TIMES, DJANGO_SETTINGS_MODULE="ckptsite.settings")
-        postgres.make_database(os.environ["DATABASE_URL"])
-        figures = run(options)
-    finally:
-        both.stop()
+    with sites.standing() as site:
+        figures = _figures(options, site)
     sys.stdout.write(json.dumps(figures, indent=None if options.json else 2) + "\n")
     return int(figures["exit"])
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the figures of all seeds, on servers that stand."""
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connections
-
-    call_command("migrate", verbosity=0)
-    from tests.harness import people, world
-
-    folder = Path(tempfile.mkdtemp(prefix="ckptsite-harness-"))
-    outside = world.World(folder)
-    os.environ["CKPTSITE_HARNESS_WORLD"] = outside.path
-    connections.close_all()
-    outside.start()
+def _figures(options: argparse.Namespace, site: sites.Site) -> dict[str, Any]:
     began = time.monotonic()
-    try:
-        people.make()
-        connections.close_all()
-        seeds = list(range(options.start, options.start + options.seeds))
-        jobs = [(seeds[index :: options.jobs], str(folder), options.control) for index in range(options.jobs)]
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
-            parts = list(pool.map(_seeds, jobs))
-        return _figures(parts, options, seconds=time.monotonic() - began)
-    finally:
-        outside.stop()
+    if options.control is not None:
+        names = [] if options.control == "all" else [options.control]
+        figures = controlling.controls(names, site=site, loud=options.loud)
+    elif options.table is not None:
+        figures = controlling.table(options.table, site=site, jobs=options.jobs, loud=options.loud)
+    else:
+        return seeded(options, site)
+    return figures | {"seconds": round(time.monotonic() - began, 1)}
 
 
-def _seeds(job: tuple[list[int], str, str]) -> dict[str, Any]:
-    """Play one share of the seeds in this process."""
-    from tests.harness import controls, oracle, people, plan, trial, world
-
-    seeds, folder, control = job
-    outside = world.World(Path(folder))
-    reviewer, operator = people.found()
-    total: dict[str, Any] = {
-        "kills": 0, "stalls": 0, "lives": 0, "effects": 0, "happened": 0, "absent": 0, "too_early": 0, "violations": [],
-    }  # fmt: skip
-    with controls.broken(control):
-        for seed in seeds:
-            outcome = trial.play(
-                plan.make(seed), world=outside, reviewer=reviewer, operator=operator, tag=f"c{control}"
-            )
-            found = oracle.judge(outcome.run, outcome.names, outside)
-            bots = outcome.bots
-            assert bots is not None
-            if outcome.stuck:
-                found.append(f"run {outcome.run.pk}: lost: it did not end within {trial.WITHIN} s")
-            if bots.too_early_accepted:
-                found.append(f"run {outcome.run.pk}: an answer before the horizon was taken")
-            total["violations"] += [f"seed {seed}: {sentence}" for sentence in found]
-            total["kills"] += outcome.kills
-            total["stalls"] += outcome.stalls
-            total["lives"] += outcome.lives
-            total["effects"] += sum(outside.count(name) for name in outcome.names)
-            total["happened"] += bots.happened
-            total["absent"] += bots.absent
-            total["too_early"] += bots.too_early_refused
-    return total
+def seeded(options: argparse.Namespace, site: sites.Site) -> dict[str, Any]:
+    """Return the figures of all seeds."""
+    began = time.monotonic()
+    played = playing.play(
+        [plans.make(seed) for seed in range(options.start, options.start + options.seeds)],
+        site=site,
+        jobs=options.jobs,
+        stages=options.stages,
+        loud=options.loud,
+    )
+    return summary(played, start=options.start, seconds=time.monotonic() - began)
 
 
-def _figures(parts: list[dict[str, Any]], options: argparse.Namespace, *, seconds: float) -> dict[str, Any]:
-    from tests.harness import oracle
-
-    violations = [sentence for part in parts for sentence in part["violations"]]
-    violations += [f"verifier: {sentence}" for sentence in oracle.chains()]
-    effects = sum(part["effects"] for part in parts)
-    too_few = effects < options.seeds
-    kinds = ("doubled", "lost", "untrue", "unreleased")
+def summary(played: playing.Played, *, start: int, seconds: float) -> dict[str, Any]:
+    """Return the figures of what was played."""
+    counts: Counter[str] = Counter()
+    for outcome in played.outcomes:
+        counts.update(outcome.counts)
+    violations, seeds = played.violations(), len(played.outcomes)
+    recoveries = sorted(found for outcome in played.outcomes for found in outcome.recoveries)
+    too_few = counts["effects"] < seeds / 2
+    bound = "" if violations else f" bounds the rate below 3/{seeds} = {3 / seeds:.4g} (95 %)"
     return {
-        "seeds": options.seeds,
-        "start": options.start,
-        "control": options.control,
-        **{name: sum(part[name] for part in parts) for name in ("kills", "stalls", "lives")},
-        "effects": effects,
-        **{kind: sum(f"{kind}:" in sentence for sentence in violations) for kind in kinds},
-        "in_doubt": {
-            "happened": sum(part["happened"] for part in parts),
-            "had_not": sum(part["absent"] for part in parts),
-            "too_early_refused": sum(part["too_early"] for part in parts),
-        },
+        "seeds": seeds,
+        "start": start,
+        "kills": counts["died"],
+        "stalls": counts["stalled"],
+        "interruptions": counts["asks"],
+        "effects": counts["effects"],
+        **{kind: sum(f"{kind}:" in line for line in violations) for kind in KINDS},
+        "in_doubt": {name: counts[name] for name in ("happened", "had_not", "unknown", "too_early_refused")},
+        "recovery_p95": round(recoveries[int(len(recoveries) * 0.95)], 2) if recoveries else 0.0,
         "violations": violations[:20],
         "too_few_effects": too_few,
         "seconds": round(seconds, 1),
+        "trials_per_second": round(seeds / seconds, 2),
+        "meaning": f"{len(violations)} of {seeds}{bound}",
         "exit": 1 if violations or too_few else 0,
     }
 

@@ -1,26 +1,49 @@
-"""The two people of the harness and its agent."""
+"""The people of the harness and its agent, whose steps come from its input: a read, and effects asked all at once."""
 
 from __future__ import annotations
 
 from django.contrib.auth.models import Group
 
-from runs import models
-from tests.harness import tools, trial
+from runs import models, seed
+from runs.providers import declared
+from tests.harness import acts, bots, tools
 
-__all__ = ["found", "make", "tools"]
+GROUPS = {**dict.fromkeys(bots.REVIEWERS, "reviewer"), bots.OPERATOR: "operator", bots.ADMIN: "admin"}
 
 
 def make() -> None:
-    """Make a reviewer and an operator, and register the agent."""
-    for name in ("reviewer", "operator"):
-        user, _ = models.User.objects.get_or_create(username=f"harness-{name}", defaults={"password": "!"})
-        user.groups.set(Group.objects.filter(name=name))
-    trial.agent()
-
-
-def found() -> tuple[models.User, models.User]:
-    """Return the reviewer and the operator."""
-    return (
-        models.User.objects.get(username="harness-reviewer"),
-        models.User.objects.get(username="harness-operator"),
+    """Make them."""
+    for name, group in GROUPS.items():
+        user, _ = models.User.objects.get_or_create(username=name, defaults={"password": "!"})
+        user.groups.set(Group.objects.filter(name=group))
+    seed.register(
+        declared.Agent(
+            name=acts.AGENT,
+            title="Harness",
+            provider="playbook",
+            definition={"steps": _steps()},
+            tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name),
+            input_schema={"type": "object", "properties": {}},
+        )
     )
+
+
+def _steps() -> list[dict[str, object]]:
+    return [
+        {"id": "read", "title": "Read", "tool": "harness.read", "with": {"name": "${input.name}"}},
+        *(
+            {
+                "id": f"{kind}s",
+                "title": f"The {kind} ones",
+                "each": f"input.{kind}",
+                "as": "row",
+                "key": "row",
+                "row_title": "Do ${row}",
+                "tool": f"harness.{kind}",
+                "with": {"name": "${row}"},
+                "required": False,
+            }
+            for kind in ("unprotected", "lookup", "idempotent")
+        ),
+        {"id": "end", "title": "End", "finish": {"summary": "Done."}},
+    ]

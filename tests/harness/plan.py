@@ -1,14 +1,18 @@
-"""One seed is one plan: what the agent does, where its workers die, how the world and the people behave."""
+"""One seed is one plan: what the agent does, where its processes die, how the world and the people behave."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from tests.harness import world
 
 PROTECTIONS = ("unprotected", "lookup", "idempotent")
-MAX_LIVES = 4
+ACTS = ("stop", "pause", "withdraw", "expire", "approve")
+MAX_DEATHS = 4
+REACH = 70
+"""A death strikes at one of so many points after the one before it; a quiet run passes about twice as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,16 +20,47 @@ class Effect:
     """One effect of the run and how the world treats the requests for it."""
 
     protection: str
-    faults: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Death:
-    """One worker's end: at the nth point it passes, killed, or stopped for a while and then let go on."""
+    """What befalls the process that passes a point: the nth of any name, or the nth pass of a named one."""
 
-    at: int
-    how: str  # kill, stall
-    point: str = ""  # a named point instead of the nth
+    at: int = 1
+    how: str = "kill"  # kill; soon (killed a moment later, wherever it is then); stall; act (somebody acts meanwhile)
+    point: str = ""
+    delay: float = 0.0  # of "soon"
+    beside: bool = True  # of "stall": goes on beside the one that took over, or after it
+    act: str = ""  # of "act": what is done while the process stands still; of "kill": what is done afterwards
+    undying: bool = False  # of "stall": its heartbeat hangs too, and doesn't end it when it is late
+    then: Death | None = None  # what befalls the same process afterwards, in the same order
+    theirs: Death | None = None  # of "act": what befalls the one who acts
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """How likely each behaviour of people is."""
+
+    reject: float = 0.0
+    double_click: float = 0.0
+    race: float = 0.0
+    too_early: float = 0.0
+    unknown: float = 0.0
+    again: float = 1.0
+    stop: float = 0.0
+    pause: float = 0.0
+    withdraw: float = 0.0
+    expire: float = 0.0
+    redrive: float = 0.0  # in the middle of the run
+    once_more: float = 0.0  # after it has ended
+    strand: float = 0.0  # a wake-up is lost, as no code may lose it: the net under it must find the run
+
+
+RESTLESS = People(
+    reject=0.08, double_click=0.2, race=0.15, too_early=0.5, unknown=0.08, again=0.7, stop=0.03, pause=0.04,
+    withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,39 +68,65 @@ class Plan:
     """Everything that happens in one trial."""
 
     seed: int
+    tag: str = "seed"
     effects: tuple[Effect, ...]
-    deaths: tuple[Death, ...]
-    reject: float = 0.1
-    stop: float = 0.05
-    double_click: float = 0.3
-    too_early: float = 0.5
-    rng: random.Random = field(default_factory=random.Random, compare=False, repr=False)
+    deaths: tuple[Death, ...] = ()
+    people: People = People()
+    quorum: int = 1  # so many people release an effect, by a policy that is set first
+    age: float = 0.0  # how likely the window of a key passes while nobody looks
+    reads: tuple[str, ...] = ()  # how the world treats the reads of the run
+
+    def chance(self, *what: object) -> random.Random:
+        """Return the dice for one choice: the same in each process, however often it is asked."""
+        return random.Random(":".join(str(part) for part in (self.seed, *what)))
+
+    def name(self) -> str:
+        """Return what this plan is called by."""
+        return f"{self.tag} {self.seed}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as JSON, for a process that acts by it; who acts needn't know who dies."""
+        return asdict(replace(self, deaths=()))
+
+
+def read(value: dict[str, Any]) -> Plan:
+    """Return the plan that `as_json` gave: without its deaths, which nobody knows beforehand."""
+    parts = dict(value)
+    parts["effects"] = tuple(
+        Effect(protection=item["protection"], faults=tuple(item["faults"])) for item in value["effects"]
+    )
+    parts |= {"deaths": (), "people": People(**value["people"]), "reads": tuple(value["reads"])}
+    return Plan(**parts)
 
 
 def make(seed: int) -> Plan:
     """Return the plan of a seed."""
-    rng = random.Random(seed)
+    dice = random.Random(seed)
     effects = tuple(
         Effect(
-            protection=rng.choice(PROTECTIONS),
-            faults=tuple(rng.choices(world.FAULTS, weights=(6, 1, 1, 1, 1, 1, 1), k=3)),
+            protection=dice.choice(PROTECTIONS),
+            faults=tuple(dice.choices(world.FAULTS, weights=(8, 1, 1, 1, 1, 1, 0.5, 0.5), k=3)),
         )
-        for _ in range(3)
+        for _ in range(dice.choices((1, 2, 3), weights=(1, 2, 2))[0])
     )
-    deaths = tuple(
-        Death(at=rng.randint(1, 45), how=rng.choices(("kill", "stall"), weights=(4, 1))[0])
-        for _ in range(rng.randint(0, MAX_LIVES))
-    )
-    return Plan(seed=seed, effects=effects, deaths=deaths, rng=random.Random(seed + 1))
+    deaths = tuple(_death(dice) for _ in range(dice.randint(0, MAX_DEATHS)))
+    return Plan(seed=seed, effects=effects, deaths=deaths, people=RESTLESS, age=0.1)
 
 
-def at_point(seed: int, *, point: str, protection: str, attempt: int, fault: str = "none") -> Plan:
-    """Return the plan that dies at one named point, when it is passed for the `attempt`th time."""
-    return Plan(
-        seed=seed,
-        effects=(Effect(protection=protection, faults=(fault,)),),
-        deaths=(Death(at=attempt, how="kill", point=point),),
-        reject=0.0,
-        stop=0.0,
-        rng=random.Random(seed),
+def _death(dice: random.Random) -> Death:
+    how = dice.choices(("kill", "soon", "stall", "act"), weights=(5, 2, 2, 2))[0]
+    return Death(
+        at=dice.randint(1, REACH),
+        how=how,
+        delay=dice.random() * 0.006,
+        beside=dice.random() < 0.5,
+        act=dice.choice(ACTS) if how == "act" or dice.random() < 0.1 else "",
+        undying=dice.random() < 0.5,
     )
+
+
+def death(value: dict[str, Any] | None) -> Death | None:
+    """Return the death that `asdict` gave, with what follows it."""
+    if value is None:
+        return None
+    return Death(**{**value, "then": death(value["then"]), "theirs": death(value["theirs"])})

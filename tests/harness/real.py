@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,26 +26,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from runs import models
     from tests.harness import nemesis, world
-    from tests.harness.bots import Bots
 
-TIMES = {
-    "CKPTSITE_LEASE": "3",
-    "CKPTSITE_HEARTBEAT": "0.5",
-    "CKPTSITE_MARGIN": "1",
-    "CKPTSITE_CLOCK": "0.3",
-    "CKPTSITE_SLICE": "5",
-    "CKPTSITE_READ_TIMEOUT": "5",
-    "CKPTSITE_EFFECT_TIMEOUT": "3",
-    "CKPTSITE_MODEL_TIMEOUT": "5",
-    "CKPTSITE_SETTLE": "0.5",
-    "CKPTSITE_UNDO_WINDOW_1": "0",
-    "CKPTSITE_UNDO_WINDOW_2": "0",
-    "CKPTSITE_UNDO_WINDOW_3": "0",
-    "LOG_LEVEL": "WARNING",
-}
+_SECONDS = {
+    "LEASE": 3, "HEARTBEAT": 0.5, "MARGIN": 1, "CLOCK": 0.3, "SLICE": 5, "READ_TIMEOUT": 5, "EFFECT_TIMEOUT": 3,
+    "MODEL_TIMEOUT": 5, "SETTLE": 0.5, "UNDO_WINDOW_1": 0, "UNDO_WINDOW_2": 0, "UNDO_WINDOW_3": 0,
+}  # fmt: skip
+TIMES = {f"CKPTSITE_{name}": str(seconds) for name, seconds in _SECONDS.items()} | {"LOG_LEVEL": "WARNING"}
 IN_FLIGHT = 8
 PATIENCE = 180.0
 """So long every run may take to end once nobody strikes any more."""
+STOPPED = 0.005
+"""How likely a look at a run ends in a stop."""
 SLOW = 60.0
 """A run that nobody took over for so long counts as lost."""
 
@@ -91,8 +83,8 @@ class Trial:
 
     site: nemesis.Site
     outside: world.World
-    bots: Bots
     rng: random.Random
+    counts: Counter[str] = field(default_factory=Counter)
     names: dict[int, list[str]] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
     numbers: Any = field(default_factory=itertools.count)
@@ -110,17 +102,17 @@ class Trial:
     def start(self) -> None:
         """Start a run of four effects, whose requests the world treats as the dice say."""
         from runs.transitions import starts
-        from runs.transitions.actor import Actor
-        from tests.harness import plan, trial, world
+        from tests.harness import acts, bots, plan, world
 
         number = next(self.numbers)
         rows: dict[str, list[str]] = {kind: [] for kind in plan.PROTECTIONS}
         for index in range(4):
             name = f"real-{number}-{index}"
             rows[self.rng.choice(plan.PROTECTIONS)].append(name)
-            self.outside.plan(name, self.rng.choices(world.FAULTS, weights=(12, 1, 1, 1, 1, 1, 1), k=3))
-        given, by = {"name": "it", **rows}, Actor(user=self.bots.operator)
-        run = starts.start_run(trial.AGENT, input=given, title="real", by=by, token=f"real-{number}")
+            faults = self.rng.choices(world.FAULTS, weights=(12, 1, 1, 1, 1, 1, 1, 0), k=3)
+            self.outside.plan({name: faults})
+        given, by = {"name": "it", **rows}, bots.actor(bots.OPERATOR)
+        run = starts.start_run(acts.AGENT, input=given, title="real", by=by, token=f"real-{number}")
         self.names[run.pk] = [name for group in rows.values() for name in group]
 
     def turn(self) -> None:
@@ -129,11 +121,22 @@ class Trial:
 
         try:
             for run in self.asking():
-                self.bots.answer_all(run)
+                self.answer(run)
             self.watch.look()
         except DatabaseError:
             connection.close()
         time.sleep(0.02)
+
+    def answer(self, run: models.Run) -> None:
+        """Be the people who look at this run."""
+        from tests.harness import bots, plan
+
+        habits = plan.Plan(seed=run.pk, tag="real", effects=(), people=plan.RESTLESS)
+        crowd = bots.Bots(habits, self.outside, who=bots.REVIEWERS[0], turn=next(self.numbers))
+        if self.rng.random() < STOPPED:
+            bots.act(run, "stop")
+        crowd.answer_all(run)
+        self.counts.update(crowd.counts)
 
     def asking(self) -> list[models.Run]:
         """Return the runs that wait for people."""
@@ -194,6 +197,7 @@ def _on_a_site(root: Path, options: argparse.Namespace) -> dict[str, Any]:
         DATABASE_URL=place.database_url,
         REDIS_URL=place.redis_url,
         CKPTSITE_DATA=str(place.root),
+        CKPTSITE_HARNESS_PACE=str(world.PACE),
         DJANGO_SETTINGS_MODULE="tests.harness.site_settings",
     )
     os.environ[tools.SOCKET] = outside.path
@@ -221,8 +225,7 @@ def _strike(
     from django.db import DatabaseError, connection
 
     from ckptsite.services import postgres
-    from tests.harness import nemesis, people, plan
-    from tests.harness.bots import Bots
+    from tests.harness import nemesis, people
 
     site.start("postgres", "valkey")
     postgres.make_database(site.folder.database_url)
@@ -230,9 +233,7 @@ def _strike(
     people.make()
     site.start("worker", "clock")
     rng = random.Random(options.seed)
-    reviewer, operator = people.found()
-    habits = plan.Plan(seed=options.seed, effects=(), deaths=(), stop=0.01, rng=random.Random(options.seed))
-    trial = Trial(site, outside, Bots(plan=habits, world=outside, reviewer=reviewer, operator=operator), rng)
+    trial = Trial(site, outside, rng)
     foe = nemesis.Nemesis(site, rng, inside)
     began = time.monotonic()
     for kind in foe.order(options.kills):
@@ -259,11 +260,14 @@ def _figures(
     from tests.harness import oracle, world
 
     time.sleep(world.LATE_SECONDS)
-    violations = [*left, *foe.stubborn, *(f"verifier: {sentence}" for sentence in oracle.chains())]
+    violations = [*left, *foe.stubborn, *oracle.chains()]
+    counts, recovery = trial.counts, trial.watch.figures()
+    notes: dict[str, Any] = {"stalled": None, "acks": [], "too_early": 0}
     for run in models.Run.objects.filter(pk__in=trial.names).order_by("pk"):
-        violations += oracle.judge(run, trial.names[run.pk], trial.outside)
-    bots, recovery = trial.bots, trial.watch.figures()
-    if bots.too_early_accepted:
+        facts = trial.outside.facts(trial.names[run.pk])
+        violations += [f"run {run.pk}: {sentence}" for sentence in oracle.judge(run, facts, notes)]
+        counts.update(oracle.doubts(run))
+    if counts["too_early_taken"]:
         violations.append("an answer before the horizon was taken")
     if recovery["longest"] > SLOW:
         violations.append(f"slow: a run was taken over only after {recovery['longest']} s")
@@ -278,9 +282,9 @@ def _figures(
         "effects": effects,
         **{kind: sum(f"{kind}:" in sentence for sentence in violations) for kind in kinds},
         "in_doubt": {
-            "happened": bots.happened,
-            "had_not": bots.absent,
-            "too_early_refused": bots.too_early_refused,
+            "happened": counts["happened"],
+            "had_not": counts["had_not"],
+            "too_early_refused": counts["too_early_refused"],
         },
         "recovery_seconds": recovery,
         "violations": violations[:20],

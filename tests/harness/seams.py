@@ -93,6 +93,8 @@ def _argument(call: ast.Call, maker: Maker | None) -> ast.expr | None:
 
 def _index(function: Function, parameter: str) -> int | None:
     given = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    if given[:1] in (["self"], ["cls"]):
+        given = given[1:]
     if parameter in given:
         return given.index(parameter)
     return len(given) if parameter in [item.arg for item in function.args.kwonlyargs] else None
@@ -143,7 +145,8 @@ def _must(call: ast.Call, texts: dict[str, str]) -> bool:
         given = call.args[0] if call.args else None
         text = texts.get(given.id, "") if isinstance(given, ast.Name) else _constant(given) or ""
         return architecture.WRITES_SQL.search(text) is not None
-    return name in COMMITS and isinstance(call.func, ast.Attribute)
+    # A commit that is told a name reaches the points of that name itself.
+    return name in COMMITS and isinstance(call.func, ast.Attribute) and not (name == "commit" and call.args)
 
 
 def _texts(tree: ast.Module) -> dict[str, str]:

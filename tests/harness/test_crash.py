@@ -1,22 +1,28 @@
-"""A few seeds of the crash harness: the engine passes, an engine that is built wrongly doesn't."""
+"""The engine passes the crash harness: seeds, every crash point; and an engine that is built wrongly doesn't."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.harness import table
+
 ROOT = Path(__file__).parent.parent.parent
+SEEDS = 200
+ROWS = table.rows()
 
 
+@lru_cache(maxsize=4)
 def harness(*arguments: str) -> dict[str, Any]:
     """Return the figures that the command prints."""
     command = [sys.executable, "-m", "tests.harness.crash", "--json", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
     assert done.stdout, done.stderr
     figures: dict[str, Any] = json.loads(done.stdout)
     assert figures["exit"] == done.returncode
@@ -25,14 +31,36 @@ def harness(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.seconds
 def test_nothing_is_doubled_or_lost() -> None:
-    figures = harness("--seeds", "16", "--start", "1")
+    figures = harness("--seeds", str(SEEDS), "--start", "1")
     assert figures["violations"] == []
-    assert figures["kills"] > 0
-    assert figures["effects"] > 16
+    assert figures["kills"] > SEEDS / 2
+    assert figures["stalls"] > SEEDS / 10
+    assert figures["effects"] > SEEDS
 
 
 @pytest.mark.seconds
-def test_a_naive_retry_is_caught() -> None:
-    figures = harness("--seeds", "8", "--start", "1", "--control", "naive-retry")
-    assert figures["doubled"] > 0
-    assert figures["exit"] == 1
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_a_death_at_every_point(row: table.Row) -> None:
+    told = harness("--table")["rows"][row.name]
+    assert told["violations"] == []
+    assert told["befell"] == told["wanted"]
+
+
+@pytest.mark.seconds
+def test_the_table_leaves_a_database_that_verifies() -> None:
+    assert harness("--table")["verified"] == []
+
+
+def test_the_table_names_each_point_or_says_why_not() -> None:
+    from tests.harness import seams
+
+    named = {point for row in ROWS for _, point in row.wanted}
+    left = {point for point in seams.names() if point not in named}
+    assert {table.kind_of(point) for point in left} <= table.NOT_IN_A_RUN.keys()
+
+
+@pytest.mark.seconds
+def test_each_control_is_caught_and_the_engine_as_it_is_passes_the_same_plans() -> None:
+    figures = harness("--control", "all")
+    assert figures["missed"] == []
+    assert len(figures["controls"]) >= 14

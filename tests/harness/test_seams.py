@@ -64,7 +64,13 @@ def step(claim, *, name):
     with frame(name):
         pass
 
+class Work:
+    def commit(self, point):
+        points.reach(f"{point}.after")
+
 step(claim, name="brand_new")
+work.commit("one")
 points.reach("bare")
 """
-    assert seams.names_in([ast.parse(source)]) == {"brand_new.before", "brand_new.after", "bare"}
+    found = seams.names_in([ast.parse(source)])
+    assert found == {"brand_new.before", "brand_new.after", "one.after", "bare"}

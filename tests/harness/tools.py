@@ -7,16 +7,23 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from runs import exact, points
 from runs.tools import contract, registry
 from tests.harness import world
 
 SOCKET = "CKPTSITE_HARNESS_WORLD"
+TIMEOUT = 0.8 * world.PACE
+SETTLE = 0.6 * world.PACE
+WINDOW = 3600.0
+SENT = "wire.sent"
+"""The point at which a request is on its way, and no answer has come."""
 
 
 class EffectArguments(contract.Arguments):
-    """Which effect."""
+    """Which effect, and in which words."""
 
     name: str
+    note: str = "as planned"
 
 
 class _Effect(contract.Tool):
@@ -24,8 +31,9 @@ class _Effect(contract.Tool):
     tier = 2
     identity: ClassVar[tuple[str, ...] | None] = ("name",)
     decisive = ("name",)
-    timeout = timedelta(seconds=0.4)
-    settle = timedelta(seconds=0.3)
+    timeout = timedelta(seconds=TIMEOUT)
+    settle = timedelta(seconds=SETTLE)
+    key_window = timedelta(seconds=WINDOW)
     Arguments = EffectArguments
 
     def run(self, args: Any, ctx: contract.Context) -> contract.Receipt:
@@ -37,13 +45,21 @@ class _Effect(contract.Tool):
             "name": args.name,
             "key": ctx.idempotency_key,
             "protection": str(self.protection),
+            "window": WINDOW,
+            "digest": exact.digest_of(args.model_dump(mode="json")),
         }
-        answer = world.ask(os.environ[SOCKET], request, timeout=left)
+        answer = world.ask(os.environ[SOCKET], request, timeout=left, sent=lambda: points.reach(SENT))
         if "refused" in answer:
-            raise contract.DidNotHappen("the world refused it")
+            raise contract.DidNotHappen("the world refused it", retryable=answer.get("again", False))
         if "error" in answer:
             raise RuntimeError(f"the world answered {answer['error']}")
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
+
+    def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
+        return contract.Preview(summary=f"Will do {args.name}.", target=args.name)
+
+    def precondition(self, args: Any, ctx: contract.Context) -> dict[str, Any]:
+        return {"the world": "as it was"}
 
 
 @registry.register
@@ -61,10 +77,12 @@ class Look(_Effect):
     protection = contract.Protection.LOOKUP
 
     def lookup(self, args: Any, keys: Sequence[str], ctx: contract.Context) -> contract.Receipt | None:
-        for key in keys:
-            answer = world.ask(os.environ[SOCKET], {"op": "look", "name": args.name, "key": key}, timeout=1)
-            if answer["found"]:
-                return contract.Receipt(summary=f"Found {args.name}.", value={"name": args.name})
+        request = {"op": "look", "name": args.name, "keys": list(keys)}
+        answer = world.ask(os.environ[SOCKET], request, timeout=ctx.remaining())
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        if answer["found"]:
+            return contract.Receipt(summary=f"Found {args.name}.", value={"name": args.name})
         return None
 
 
@@ -78,11 +96,15 @@ class Idempotent(_Effect):
 
 @registry.register
 class Read(contract.Tool):
-    """Looks at something, and counts how often it did."""
+    """Looks at something; the world counts how often."""
 
     name = "harness.read"
     effect = contract.Effect.READ
     Arguments = EffectArguments
 
     def run(self, args: Any, ctx: contract.Context) -> contract.Receipt:
-        return contract.Receipt(summary=f"Read {args.name}.", value={"name": args.name})
+        request = {"op": "read", "name": args.name, "pid": os.getpid()}
+        answer = world.ask(os.environ[SOCKET], request, timeout=ctx.remaining())
+        if "refused" in answer:
+            raise contract.DidNotHappen("there is nothing to read")
+        return contract.Receipt(summary=f"Read {args.name}.", value=answer["value"])

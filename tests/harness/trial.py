@@ -1,189 +1,291 @@
-"""One trial: a run, its workers that die as planned, the people who answer, until it has ended."""
+"""One trial: a run, its processes that die as planned, the people who answer, until it has ended and is judged."""
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
 
-from django.db import connections
+from django.db import connection
 
-from runs import lifecycle, models, points, seed
-from runs.engine import advance
-from runs.providers import declared
-from runs.transitions import clock_time, clocks, starts
-from runs.transitions.actor import Actor
-from tests.harness.bots import Bots
+from runs import lifecycle
+from tests.harness import bots
+from tests.harness.hands import Report
+from tests.harness.outcome import Outcome
 from tests.harness.plan import Death, Plan
-from tests.harness.world import LATE_SECONDS, World
+from tests.harness.theatre import Await, Go, Order, Steps
+from tests.harness.world import LATE_SECONDS, PACE, World
 
-AGENT = "harness"
-WITHIN = 30.0
-STALL_SECONDS = 0.9
-"""How long a stalled worker stands still: longer than any lease of the harness."""
+WITHIN = 40.0 * PACE
+STALLED_WITHIN = 3.0 * PACE
+MEANWHILE = 0.06 * PACE
+"""How long somebody who acts while a process stands still with locks is given, before that goes on."""
+TRIES = 12
+"""So many orders in a row that change nothing mean that nothing will."""
 
-
-@dataclass
-class Outcome:
-    """What a trial showed."""
-
-    plan: Plan
-    run: models.Run
-    names: list[str]
-    kills: int = 0
-    stalls: int = 0
-    lives: int = 0
-    seconds: float = 0.0
-    bots: Bots | None = None
-    passed: set[str] = field(default_factory=set)
-    stuck: bool = False
+Acting = Generator["Steps | float", list[Report], Any]
 
 
-def agent() -> None:
-    """Register the agent whose steps come from its input: a read and three effects, all asked at once."""
-    steps = [
-        {"id": "read", "title": "Read", "tool": "harness.read", "with": {"name": "${input.name}"}},
-        *(
-            {
-                "id": f"{kind}s",
-                "title": f"The {kind} ones",
-                "each": f"input.{kind}",
-                "as": "row",
-                "key": "row",
-                "row_title": "Do ${row}",
-                "tool": f"harness.{kind}",
-                "with": {"name": "${row}"},
-                "required": False,
-            }
-            for kind in ("unprotected", "lookup", "idempotent")
-        ),
-        {"id": "end", "title": "End", "finish": {"summary": "Done."}},
-    ]
-    seed.register(
-        declared.Agent(
-            name=AGENT,
-            title="Harness",
-            provider="playbook",
-            definition={"steps": steps},
-            tools=("harness.read", "harness.unprotected", "harness.lookup", "harness.idempotent"),
-            input_schema={"type": "object", "properties": {}},
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """The run as it stands."""
+
+    status: str
+    due: float
+    open: int
+    moved: tuple[Any, ...]
+
+
+class Trial:
+    """Plays one plan."""
+
+    def __init__(self, plan: Plan, world: World, *, longest: float) -> None:
+        self.plan, self.world = plan, world
+        self.outcome = Outcome(plan)
+        self.longest = longest
+        self._deaths = deque(plan.deaths)
+        self._turn = 0
+        self._stalled: list[int] = []
+        self._acks: list[dict[str, Any]] = []
+        self._died_at, self._root = 0.0, 0
+        self._acted: Counter[str] = Counter()
+        self._once_more = plan.chance("once more").random() < plan.people.once_more
+
+    def play(self) -> Generator[Steps | float, list[Report], Outcome]:
+        """Play it to its end and judge it."""
+        began = time.monotonic()
+        yield from self._start()
+        last, same = self.look(), 0
+        while not (last.status in lifecycle.RUN_ENDED and not last.open) or self._again():
+            if time.monotonic() - began > WITHIN or same > TRIES:
+                self.outcome.violations.append(f"lost: it stays {last.status} and nothing moves it")
+                break
+            pause = yield from self._move(last)
+            if pause > 0:
+                yield pause
+            now = self.look()
+            same = same + 1 if now.moved == last.moved and pause <= 0.02 else 0
+            last = now
+        yield LATE_SECONDS + 0.05
+        yield from self._judge()
+        self.outcome.seconds = time.monotonic() - began
+        return self.outcome
+
+    def look(self) -> Look:
+        """Return the attempt that something is to be done about, as it stands now; the newest if there is none."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT id, status, extract(epoch FROM coalesce(lease_until, wake_at) - clock_timestamp())::float8,"
+                " (SELECT count(*) FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open'),"
+                " fence, position, inbox, folded FROM runs_run r WHERE root_id = %s ORDER BY id",
+                [self._root],
+            )
+            rows = cursor.fetchall()
+        open_ones = [row for row in rows if row[1] not in lifecycle.RUN_ENDED or row[3]]
+        self.outcome.run, status, due, asked, *_ = (open_ones or rows[-1:])[0]
+        return Look(status=status, due=due or 0.0, open=asked, moved=tuple(row[3:] for row in rows))
+
+    def _start(self) -> Acting:
+        rows: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
+        faults = {}
+        tag = f"{self.plan.tag}-{self.plan.seed}"
+        for index, effect in enumerate(self.plan.effects):
+            rows[effect.protection].append(f"{tag}-{index}")
+            faults[f"{tag}-{index}"] = list(effect.faults)
+        self.outcome.names = list(faults)
+        self.tag = tag
+        self.world.plan(faults)
+        faults[tag] = list(self.plan.reads)
+        given = {"name": tag, **rows}
+        report = yield from self._do("start", {"given": given, "token": tag})
+        while report.how != "done":  # whoever asked sends the same form again
+            report = yield from self._do("start", {"given": given, "token": tag})
+        self.outcome.run = self._root = report.value
+        if self.plan.quorum > 1:
+            yield from self._act("quorum")
+
+    def _move(self, now: Look) -> Generator[Steps | float, list[Report], float]:
+        """Do what is next; return how long there is nothing to do."""
+        if now.status in {lifecycle.Run.QUEUED, lifecycle.Run.RUNNING} and now.due <= 0:
+            yield from self._work()
+            return 0.0
+        if now.status in lifecycle.RUN_ENDED and not now.open:
+            yield from self._act("redrive")
+            return 0.0
+        if now.status == lifecycle.Run.PAUSED:
+            yield from self._act("resume")
+            return 0.0
+        if now.open and now.status != lifecycle.Run.RUNNING:
+            pause = yield from self._people()
+            return min(max(pause, 0.03), now.due) if now.status == lifecycle.Run.QUEUED else pause
+        if now.due > 0:
+            return now.due + 0.002
+        yield from self._work()
+        return 0.0
+
+    def _work(self) -> Acting:
+        after = self._deaths[0].act if self._deaths and self._deaths[0].how == "kill" else ""
+        report = yield from self._do("work", {"run": self.outcome.run})
+        if report.how == "died":
+            self._recovering()
+            if after:
+                yield from self._act(after)
+            if self.plan.chance("age", len(self.outcome.fired)).random() < self.plan.age:
+                yield LATE_SECONDS + 0.05
+                yield from self._do("age", {"run": self.outcome.run, "names": self.outcome.names})
+        elif report.how == "done" and report.value["claimed"] and self._died_at:
+            self.outcome.recoveries.append(time.monotonic() - self._died_at)
+            self._died_at = 0.0
+
+    def _recovering(self) -> None:
+        """A worker died: no lease may last longer than the time of an effect."""
+        now = self.look()
+        if now.status == lifecycle.Run.RUNNING:
+            self._died_at = self._died_at or time.monotonic()
+            if now.due > self.longest + 0.05:
+                self.outcome.violations.append(f"slow: nobody may take it over for {now.due:.1f} s")
+
+    def _people(self) -> Generator[Steps | float, list[Report], float]:
+        self._turn += 1
+        likely, dice = self.plan.people, self.plan.chance("turn", self._turn)
+        for what in ("stop", "pause", "expire", "strand", "redrive"):
+            if dice.random() < getattr(likely, what) and self._acted[what] < 2:
+                yield from self._act(what)
+                yield from self._work()
+                return 0.0
+        given = {"run": self.outcome.run, "plan": self.plan.as_json(), "turn": self._turn}
+        orders = [("people", given | {"who": bots.REVIEWERS[0]})]
+        if dice.random() < likely.race or self.plan.quorum > 1:
+            orders.append(("people", given | {"who": bots.REVIEWERS[1]}))
+        reports = yield from self._side_by_side(orders)
+        if dice.random() < likely.withdraw and self._acted["withdraw"] < 2:
+            yield from self._act("withdraw")
+        pauses = [report.value["pause"] for report in reports if report.how == "done"]
+        return max(pauses, default=0.0)
+
+    def _act(self, what: str) -> Acting:
+        order = ("people", self._meanwhile()) if what == "approve" else self._acting(what)
+        report = yield from self._do(*order)
+        self._acted[what] += 1
+        self._note(what, report)
+
+    def _again(self) -> bool:
+        """Return whether somebody lets the ended run be done once more."""
+        self._once_more, again = False, self._once_more
+        return again
+
+    def _acting(self, what: str) -> tuple[str, dict[str, Any]]:
+        return "act", {"run": self.outcome.run, "what": what, "dice": f"{self.plan.seed}-{self._acted[what]}"}
+
+    def _meanwhile(self) -> dict[str, Any]:
+        self._turn += 1
+        who = bots.REVIEWERS[1]
+        return {"run": self.outcome.run, "plan": self.plan.as_json(), "turn": self._turn, "who": who}
+
+    def _note(self, what: str, report: Report) -> None:
+        """Remember what was acknowledged, and how many intents were committed then."""
+        if report.how == "done" and what != "approve":
+            self._acks.append({"what": what, "run": self.outcome.run, **report.value})
+
+    def _do(self, do: str, given: dict[str, Any]) -> Generator[Steps | float, list[Report], Report]:
+        reports = yield from self._side_by_side([(do, given)])
+        return reports[0]
+
+    def _side_by_side(
+        self, orders: list[tuple[str, dict[str, Any]]]
+    ) -> Generator[Steps | float, list[Report], list[Report]]:
+        """Give these orders at once; the first meets what the plan has next."""
+        death = self._deaths[0] if self._deaths and orders[0][0] not in {"age", "judge"} else None
+        steps = tuple(
+            Order(do=do, given=given, death=death if index == 0 else None)
+            for index, (do, given) in enumerate(orders)
         )
-    )
+        reports = yield Steps(steps)
+        first, *others = reports
+        struck = self._struck(first)
+        while first.how in {"stalled", "asks"} and death is not None:
+            self._count(first)
+            do = orders[0][0]
+            first = yield from (
+                self._stall(first, death, do) if first.how == "stalled" else self._ask(first, death)
+            )
+            death = death.then
+            struck = self._struck(first) or struck
+        if self._deaths and (struck or first.how in {"died", "ended"}):
+            self._deaths.popleft()
+        elif self._deaths and death is not None:
+            self._deaths[0] = replace(death, at=max(1, death.at - first.count))
+        for report in (first, *others):
+            self._count(report)
+        return [first, *others]
 
+    def _struck(self, report: Report) -> bool:
+        """Return whether something befell a process, and write it down."""
+        befell = report.how in {"died", "stalled", "asks"}
+        if befell:
+            self.outcome.fired.append((report.how, report.point))
+            self.outcome.counts[report.how] += 1
+        return befell or report.struck
 
-def play(plan: Plan, *, world: World, reviewer: models.User, operator: models.User, tag: str) -> Outcome:
-    """Return what came of a plan. Workers are real processes, killed or stopped at the points that the plan names."""
-    began = time.monotonic()
-    rows: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
-    for index, effect in enumerate(plan.effects):
-        name = f"{tag}-{plan.seed}-{index}"
-        rows[effect.protection].append(name)
-        world.plan(name, list(effect.faults))
-    names = [name for group in rows.values() for name in group]
-    run = starts.start_run(
-        AGENT, input={"name": "it", **rows}, title=tag, by=Actor(user=operator), token=f"{tag}-{plan.seed}"
-    )
-    bots = Bots(plan=plan, world=world, reviewer=reviewer, operator=operator)
-    outcome = Outcome(plan=plan, run=run, names=names, bots=bots)
-    deaths = list(plan.deaths)
-    while not _closed(run):
-        if time.monotonic() - began > WITHIN:
-            outcome.stuck = True
-            break
-        _turn(run, outcome, bots, deaths)
-    time.sleep(LATE_SECONDS)
-    outcome.seconds = time.monotonic() - began
-    return outcome
+    def _count(self, report: Report) -> None:
+        self.outcome.passed.update(report.passed)
+        if report.how == "done" and isinstance(report.value, dict):
+            self.outcome.counts.update(report.value.get("counts", {}))
+        if report.how == "fault":
+            self.outcome.violations.append(f"fault: {report.value}")
 
+    def _stall(self, report: Report, death: Death, do: str) -> Generator[Steps | float, list[Report], Report]:
+        """A process stands still; a worker is taken over once its lease is over, and then goes on."""
+        self._stalled.append(report.hand.pid)
+        end = time.monotonic() + STALLED_WITHIN
+        rivals: tuple[Order, ...] = ()
+        if do == "work":
+            while (now := self.look()).status == lifecycle.Run.RUNNING and 0 < now.due < STALLED_WITHIN:
+                if time.monotonic() > end:
+                    break
+                yield now.due + 0.005
+            rivals = (Order(do="work", given={"run": self.outcome.run}),)
+        else:
+            yield MEANWHILE
+        if rivals and not death.beside:
+            reports = yield Steps(rivals)
+            self._count(reports[0])
+            rivals = ()
+        first, *others = yield Steps((Go(report.hand), *rivals))
+        for other in others:
+            self._count(other)
+        return first
 
-def _closed(run: models.Run) -> bool:
-    run.refresh_from_db()
-    if run.status in lifecycle.RUN_FINAL:
-        return True
-    return (
-        run.status == lifecycle.Run.FAILED
-        and not models.Review.objects.filter(run=run, status=lifecycle.Review.OPEN).exists()
-    )
+    def _ask(self, report: Report, death: Death) -> Generator[Steps | float, list[Report], Report]:
+        """A process stands still while somebody else acts; if that has to wait for it, both go on together."""
+        if not self.outcome.run:  # nobody can act on what isn't there
+            (first,) = yield Steps((Go(report.hand),))
+            return first
+        what = death.act
+        do, given = ("people", self._meanwhile()) if what == "approve" else self._acting(what)
+        within = MEANWHILE if report.point.endswith(".before_commit") else None
+        (acted,) = yield Steps((Order(do=do, given=given, death=death.theirs),), within=within)
+        if acted.how == "pending":
+            first, acted = yield Steps((Go(report.hand), Await(acted.hand)))
+        else:
+            (first,) = yield Steps((Go(report.hand),))
+        self._count(acted)
+        self._struck(acted)
+        self._note(what, acted)
+        return first
 
-
-def _turn(run: models.Run, outcome: Outcome, bots: Bots, deaths: list[Death]) -> None:
-    """Let people answer what is open, then let a worker live, once it is due."""
-    pause = 0.0
-    if run.status in {lifecycle.Run.WAITING, lifecycle.Run.FAILED}:
-        pause = bots.answer_all(run)
-    clocks.wake_stranded()
-    run.refresh_from_db()
-    now = clock_time.now()
-    if run.status == lifecycle.Run.QUEUED and run.wake_at is not None:
-        pause = (run.wake_at - now).total_seconds()
-    elif run.status == lifecycle.Run.RUNNING and run.lease_until is not None:
-        pause = (run.lease_until - now).total_seconds() + 0.01
-    elif run.status == lifecycle.Run.WAITING:
-        pause = max(pause, 0.02)
-    if pause > 0:
-        time.sleep(min(pause, 1.0))
-        return
-    if run.status in {lifecycle.Run.QUEUED, lifecycle.Run.RUNNING}:
-        _live(run.pk, outcome, deaths.pop(0) if deaths else None)
-
-
-def _live(run_id: int, outcome: Outcome, death: Death | None) -> None:
-    """Let one worker live: a forked process that advances the run, and dies or stands still as planned."""
-    child = _spawn(run_id, outcome, death)
-    _, status = os.waitpid(child, os.WUNTRACED)
-    if os.WIFSTOPPED(status):
-        outcome.stalls += 1
-        rival = _rival(run_id, outcome)
-        os.kill(child, signal.SIGCONT)  # the two of them now work side by side
-        for process in (child, rival):
-            if process is not None:
-                os.waitpid(process, 0)
-    elif os.WIFSIGNALED(status):
-        outcome.kills += 1
-
-
-def _spawn(run_id: int, outcome: Outcome, death: Death | None) -> int:
-    connections.close_all()
-    outcome.lives += 1
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            points.arm(_dying(death))
-            advance.advance(run_id)
-            code = 0
-        finally:
-            os._exit(code)
-    return child
-
-
-def _rival(run_id: int, outcome: Outcome) -> int | None:
-    """Return another worker that takes the run over once the one that stands still is beyond its lease."""
-    end = time.monotonic() + STALL_SECONDS
-    while time.monotonic() < end:
-        run = models.Run.objects.get(pk=run_id)
-        if run.status != lifecycle.Run.RUNNING or run.lease_until is None:
-            return None
-        pause = (run.lease_until - clock_time.now()).total_seconds() + 0.01
-        if pause <= 0:
-            return _spawn(run_id, outcome, None)
-        time.sleep(min(pause, 0.1))
-    return None
-
-
-def _dying(death: Death | None) -> Callable[[str], None] | None:
-    """Return what happens at each point, for this death."""
-    if death is None:
-        return None
-    passed = {"count": 0}
-
-    def reach(name: str) -> None:
-        if death.point and name != death.point:
-            return
-        passed["count"] += 1
-        if passed["count"] == death.at:
-            os.kill(os.getpid(), signal.SIGKILL if death.how == "kill" else signal.SIGSTOP)
-
-    return reach
+    def _judge(self) -> Acting:
+        notes = {
+            "stalled": self._stalled,
+            "acks": self._acks,
+            "too_early": self.outcome.counts["too_early_taken"],
+            "effects": len(self.plan.effects),
+        }
+        given = {"run": self.outcome.run, "names": [*self.outcome.names, self.tag]}
+        report = yield from self._do("judge", given | {"notes": notes})
+        self.outcome.violations += report.value["violations"] if report.how == "done" else []
+        self.outcome.violations = [f"run {self.outcome.run}: {line}" for line in self.outcome.violations]
+        facts = self.world.facts(self.outcome.names)
+        self.outcome.counts["effects"] += sum(len(found["applied"]) for found in facts.values())

@@ -1,0 +1,92 @@
+"""What a hand can be told to do: work on a run, be the people, do one thing from outside, start a run, judge it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+from django.db import connection
+
+from runs import hints, lifecycle, models
+from runs.engine import acting, advance, clock
+from runs.transitions import clocks, starts
+from tests.harness import bots, oracle
+from tests.harness import plan as plans
+from tests.harness.hands import Command
+from tests.harness.world import World
+
+AGENT = "harness"
+
+
+class Deaf:
+    """A broker that takes every message and delivers none: what is due is found in the database alone."""
+
+    def send_task(self, *_: object, **__: object) -> None:
+        """Lose the message."""
+
+    def publish(self, *_: object) -> None:
+        """Lose the hint."""
+
+
+def quiet() -> None:
+    """Cut this process off from brokers, and shorten what waits by a constant of the engine."""
+    logging.disable(logging.CRITICAL)
+    deaf = Deaf()
+    mock.patch.object(hints, "current_app", deaf).start()
+    mock.patch.object(hints, "_client", return_value=deaf).start()
+    mock.patch.object(acting, "BACKOFF", 0.02).start()
+
+
+def commands(world: World) -> Mapping[str, Command]:
+    """Return everything that can be ordered, by name."""
+
+    def people(run: int, plan: dict[str, Any], who: str, turn: int) -> dict[str, Any]:
+        crowd = bots.Bots(plans.read(plan), world, who=who, turn=turn)
+        clocks.expire_reviews()
+        pause = crowd.answer_all(models.Run.objects.get(pk=run))
+        return {"pause": pause, "counts": crowd.counts}
+
+    def age(run: int, names: list[str]) -> None:
+        """Let a day pass for every key of the run: the world forgets it, and its first send was yesterday."""
+        for name in names:
+            world.forget(name)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE runs_occurrence SET first_sent_at = first_sent_at - interval '2 days' WHERE root_id ="
+                " (SELECT root_id FROM runs_run WHERE id = %s)",
+                [run],
+            )
+
+    def judge(run: int, names: list[str], notes: dict[str, Any]) -> dict[str, Any]:
+        row = models.Run.objects.get(pk=run)
+        return {
+            "violations": oracle.judge(row, world.facts(names), notes),
+            "counts": oracle.doubts(row),
+        }
+
+    return {"work": _work, "people": people, "act": _act, "start": _start, "age": age, "judge": judge}
+
+
+def _work(run: int) -> dict[str, Any]:
+    """Be the clock once and a worker once."""
+    clock.tick()
+    return {"claimed": advance.advance(run)}
+
+
+def _act(run: int, what: str, dice: str) -> dict[str, Any]:
+    """Do one thing; return whether it was taken, and how many intents were committed when that was known."""
+    row = models.Run.objects.get(pk=run)
+    if what == "redrive":
+        taken = bots.redrive(row, dice) != run
+    else:
+        taken = bots.act(row, what)
+    intents = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.INTENT).count()
+    return {"taken": taken, "intents": intents}
+
+
+def _start(given: dict[str, Any], token: str) -> int:
+    """Return the run with this input; the same token again gives the same run."""
+    by = bots.actor(bots.OPERATOR)
+    return starts.start_run(AGENT, input=given, title=token, by=by, token=token).pk

@@ -1,0 +1,96 @@
+"""Where trials take place: a PostgreSQL of their own, one database for each stage, one world, and the people."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from psycopg import sql
+
+from ckptsite.services import postgres
+from tests import servers
+from tests.harness.world import PACE, World
+
+TIMES = {
+    "LEASE": 0.8, "HEARTBEAT": 0.25, "MARGIN": 0.2, "SLICE": 5, "READ_TIMEOUT": 2, "EFFECT_TIMEOUT": 0.8,
+    "MODEL_TIMEOUT": 2, "SETTLE": 0.6,
+}  # fmt: skip
+"""Times in which nothing waits for long, for processes that needn't share their processors with others."""
+SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "ckptsite.settings",
+    "CKPTSITE_POISON": "8",
+    "CKPTSITE_ROLE": "worker",
+    "CKPTSITE_IDLE_TIMEOUT": "60",
+    "CKPTSITE_STATEMENT_TIMEOUT": "60",
+    "LOG_LEVEL": "ERROR",
+}
+CONNECTIONS = {"max_connections": "200"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What a process needs to know to play trials."""
+
+    folder: Path
+
+    def world(self) -> World:
+        """Return the world, seen from outside."""
+        return World(self.folder)
+
+    def enter(self, name: str) -> None:
+        """Lead this process, which was forked and has no connection, to a new database of this name."""
+        from django.conf import settings
+        from django.db import connections
+
+        from tests.harness import acts
+
+        given = settings.DATABASES["default"]["NAME"]
+        make = sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(given))
+        with postgres.connect(os.environ["DATABASE_URL"], dbname="postgres") as server:
+            server.autocommit = True
+            server.execute(make)
+        settings.DATABASES["default"]["NAME"] = name
+        connections["default"].settings_dict["NAME"] = name
+        acts.quiet()
+
+
+@contextlib.contextmanager
+def standing() -> Iterator[Site]:
+    """Give a site whose servers, template database, people and world stand while the block runs."""
+    both = servers.Servers(settings=CONNECTIONS)
+    both.start()
+    try:
+        servers.enter(worker="")
+        os.environ.update({f"CKPTSITE_{name}": f"{seconds * PACE:g}" for name, seconds in TIMES.items()})
+        os.environ.update(SETTINGS, CKPTSITE_HARNESS_PACE=str(PACE))
+        postgres.make_database(os.environ["DATABASE_URL"])
+        with tempfile.TemporaryDirectory(prefix="ckptsite-harness-", ignore_cleanup_errors=True) as name:
+            world = World(Path(name))
+            os.environ["CKPTSITE_HARNESS_WORLD"] = world.path
+            _furnish()
+            world.start()
+            try:
+                yield Site(folder=Path(name))
+            finally:
+                world.stop()
+    finally:
+        both.stop()
+
+
+def _furnish() -> None:
+    """Make tables, people and the agent in the database that all others are copied from."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connections
+
+    from tests.harness import people
+
+    call_command("migrate", verbosity=0)
+    people.make()
+    connections.close_all()

@@ -1,0 +1,165 @@
+"""The exhaustive table: every crash point of the source, each protection, killed once and twice, and stalled.
+
+The points are read from the source. A new one is tested by the plain scene; if that doesn't come to it, the table
+says so, and a scene has to be named that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tests.harness import seams, tools
+from tests.harness.plan import PROTECTIONS, Death, Effect, People, Plan
+
+WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied late": "late"}
+"""What becomes of a request whose sender dies while it is on the wire."""
+
+ALIKE = frozenset(
+    {"start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due", "stranded", "policy", "switch",
+     "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "model", "reply", "read", "read_failed",
+     "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish", "cancel", "fail"}
+)  # fmt: skip
+"""Kinds that know nothing of protection: one run with an effect of each stands for all three."""
+
+NOT_IN_A_RUN = {"first_administrator": "made from the set-up page, before there is any run"}
+ONLY: dict[str, tuple[str, str]] = {
+    "lookup": ("lookup", "only what can be looked up is looked up"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One trial of the table: what must befall its processes, and whether it needs the stage to itself."""
+
+    name: str
+    plan: Plan
+    wanted: tuple[tuple[str, str], ...]
+    alone: bool = False
+
+
+def kind_of(point: str) -> str:
+    """Return what a point belongs to."""
+    return point.partition(".")[0]
+
+
+def rows() -> list[Row]:
+    """Return every row."""
+    numbers = iter(range(1, 100_000))
+    return [
+        replace(row, plan=replace(row.plan, seed=next(numbers), tag="table"))
+        for row in (*_points(), *_wire())
+    ]
+
+
+def _points() -> Iterator[Row]:
+    points = [point for point in seams.names() if kind_of(point) not in NOT_IN_A_RUN]
+    for number, point in enumerate(points):
+        if kind_of(point) in ALIKE:
+            given: list[tuple[str, ...]] = [PROTECTIONS]
+        else:
+            given = [(protection,) for protection in PROTECTIONS if not unreachable(point, protection)]
+        for protections in given:
+            yield _row(point, protections, "first", (Death(point=point),))
+            yield _row(point, protections, "second", (Death(point=point), Death(point=point)))
+        stalled = Death(point=point, how="stall", beside=bool(number % 2))
+        yield _row(point, given[number % len(given)], "stalled", (stalled,))
+
+
+def unreachable(point: str, protection: str) -> str:
+    """Return why no run with this protection comes to the point, or nothing when one does."""
+    only, why = ONLY.get(kind_of(point), ("", ""))
+    return why if only and protection != only else ""
+
+
+def excluded() -> list[str]:
+    """Return what stands in no row, and why."""
+    found = [f"{kind}: {why}" for kind, why in NOT_IN_A_RUN.items()]
+    return found + [f"{kind} of other tools than {only}: {why}" for kind, (only, why) in ONLY.items()]
+
+
+ONCE = frozenset(
+    {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "intent", "happened",
+     "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen"}
+)  # fmt: skip
+"""Commits that a run makes once in its scene: after they stand, nobody comes to them again."""
+
+
+def passes(point: str) -> int:
+    """Return how often a process can be killed at this point in its scene: twice, unless the first one stands."""
+    return 1 if point.endswith(".after_commit") and kind_of(point) in ONCE else 2
+
+
+def _row(point: str, protections: tuple[str, ...], which: str, deaths: tuple[Death, ...]) -> Row:
+    kind, how = kind_of(point), {"kill": "died", "stall": "stalled"}[deaths[0].how]
+    scene = scenes(kind, protections)
+    return Row(
+        name=f"{point} {'all' if len(protections) > 1 else protections[0]} {which}",
+        plan=replace(scene, deaths=_led_to(point, deaths)),
+        wanted=tuple((how, point) for _ in deaths[: passes(point)]),
+        alone=kind in {"policy", "switch", "interrupt"},
+    )
+
+
+def _led_to(point: str, deaths: tuple[Death, ...]) -> tuple[Death, ...]:
+    """Return these deaths behind what has to happen before a process comes to the point."""
+    first = deaths[0]
+    match kind_of(point):
+        case "evidence":  # who is beyond its lease, and has an answer
+            late = Death(point="happened.before", how="stall", beside=False, undying=True, then=first)
+            return (late,)
+        case "pause":  # a hold that comes while somebody works on the run
+            return (Death(point="prepare.before", how="act", act="pause", then=first), *deaths[1:])
+        case "interrupt" | "switch":
+            return (Death(point="prepare.before", how="act", act="pause_all", theirs=first), *deaths[1:])
+        case "policy":
+            return (Death(point="prepare.before", how="act", act="policy", theirs=first), *deaths[1:])
+    return deaths
+
+
+FAULTS: dict[str, tuple[str, ...]] = {
+    "did_not_happen": ("refused",),
+    "later": ("refused_again",),
+    "unknown": ("drop_after",),
+    "lookup": ("drop_after",),
+}
+DOUBTS: dict[str, tuple[str, ...]] = {
+    "unprotected": ("drop_after",),
+    "lookup": ("drop_after", "blind"),
+    "idempotent": ("drop_before",) * 3,
+}
+"""What leaves an effect of each protection in doubt: nobody may look, nobody can, or all sends are used up."""
+PEOPLE: dict[str, People] = {
+    "cancel": People(stop=1.0),
+    "stop": People(stop=1.0),
+    "hold": People(pause=1.0),
+    "resume": People(pause=1.0),
+    "redrive": People(redrive=1.0),
+    "reopen": People(redrive=1.0),
+    "withdraw": People(withdraw=1.0),
+    "expire": People(expire=1.0),
+    "stranded": People(strand=1.0),
+}
+
+
+def scenes(kind: str, protections: tuple[str, ...]) -> Plan:
+    """Return the plan, still without deaths, in which a run comes to the points of this kind."""
+    effects = tuple(
+        Effect(protection=one, faults=DOUBTS[one] if kind == "doubt" else FAULTS.get(kind, ()))
+        for one in protections
+    )
+    reads = ("refused",) if kind in {"read_failed", "fail"} else ()
+    return Plan(seed=0, effects=effects, people=PEOPLE.get(kind, People()), reads=reads)
+
+
+def _wire() -> Iterator[Row]:
+    for protection in PROTECTIONS:
+        for what, fault in WIRE.items():
+            for which, count in (("first", 1), ("second", 2)):
+                effect = Effect(protection=protection, faults=(fault,) * count)
+                times = count if protection == "idempotent" else 1  # nothing else is sent again unasked
+                yield Row(
+                    name=f"{tools.SENT}, {what} {protection} {which}",
+                    plan=Plan(seed=0, effects=(effect,), deaths=(Death(point=tools.SENT),) * count),
+                    wanted=(("died", tools.SENT),) * times,
+                )
