@@ -27,6 +27,7 @@ class Worked:
     replies: list[float]
     written: int
     transactions: int
+    rows_read: int
 
     def rate(self, kind: str) -> float:
         """Return how many commits of this kind a second were made."""
@@ -51,7 +52,7 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         if name.endswith(_AFTER):
             marks.append((name.removesuffix(_AFTER), time.perf_counter()))
 
-    written, committed = _written(), transactions()
+    written, committed, read = _written(), transactions(), _rows_read()
     points.arm(reach)
     try:
         began = time.perf_counter()
@@ -74,9 +75,10 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         calls=sum(len(reply["calls"]) for reply in replies),
         seconds=seconds,
         commits=commits,
-        replies=[moment for kind, moment in marks if kind == "reply"],
+        replies=[moment for kind, moment in marks if kind.startswith("reply")],
         written=written,
         transactions=committed,
+        rows_read=_rows_read() - read,
     )
 
 
@@ -133,10 +135,19 @@ def _written() -> int:
 
 def transactions() -> int:
     """Return how many transactions of any kind this database has committed; a query on its own is one."""
+    return _statistic("xact_commit")
+
+
+def _rows_read() -> int:
+    """Return how many rows and index entries this database has gone through."""
+    return _statistic("tup_returned")
+
+
+def _statistic(name: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_force_next_flush()")
         cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        cursor.execute(f"SELECT {name} FROM pg_stat_database WHERE datname = current_database()")
         row = cursor.fetchone()
     assert row is not None
     return int(row[0])

@@ -1,0 +1,48 @@
+"""The engine's cost in numbers that no busy machine changes: commits, rows gone through, bytes. And the arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from tests.bench import bars, hotpath
+
+SHORT, LONG = 8, 40
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_effect_is_two_commits_at_most_and_a_reply_and_a_read_are_one() -> None:
+    reads = hotpath.reads_and_replies(SHORT)
+    assert reads.commits["reply"] == reads.run.steps == SHORT + 1
+    assert bars.BARS["commits_per_read"].met(reads.commits_each("reply")), reads.commits
+    alone = hotpath.effects(SHORT)
+    assert (alone.run.steps, len(alone.replies)) == (SHORT + 1, SHORT + 1)
+    assert bars.BARS["commits_per_effect"].met(alone.commits_each("reply")), alone.commits
+    released = hotpath.released_effects(SHORT)
+    assert len(released.replies) == 2
+    assert bars.BARS["commits_per_fused"].met(released.commits_each("reply")), released.commits
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_step_costs_the_same_however_long_the_run_is() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")  # small tables would be read whole, which says nothing
+    try:
+        short, long = hotpath.effects(SHORT), hotpath.effects(LONG)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET enable_seqscan")
+    more = LONG - SHORT
+    assert (long.rows_read - short.rows_read) / more <= 1.1 * short.rows_read / SHORT
+    assert (long.transactions - short.transactions) / more <= 1.1 * short.transactions / SHORT
+
+
+def test_a_figure_is_judged_by_its_median_and_shows_its_range() -> None:
+    found = bars.judged({"reply_of_l1": [0.70, 0.60, 0.66], "whole_state": [26.0], "l1": [2000.4]})
+    assert list(found) == ["l1", "reply_of_l1", "whole_state"]
+    assert (found["reply_of_l1"]["median"], found["reply_of_l1"]["range"]) == (0.66, [0.6, 0.7])
+    assert [figure["ok"] for figure in found.values()] == [True, True, False]
+    lines = bars.lines(found)
+    assert lines[0].endswith("[2,000 - 2,000]")
+    assert lines[1].endswith(">= 0.65   ok")
+    assert lines[2].endswith("<= 25     MISSED")
