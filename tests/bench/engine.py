@@ -110,6 +110,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         newest_page=reading.newest_page(worked.run),
+        shown_page=reading.shown_page(worked.run),
         whole_state=reading.whole_state(worked.run),
         whole_state_long=reading.whole_state(one_by_one),
         redrive=reading.redrive(worked.run),

@@ -115,7 +115,7 @@ def size(*, vacuumed: bool) -> int:
     with connection.cursor() as cursor:
         if vacuumed:
             for table in mine:
-                cursor.execute(f"VACUUM FULL {connection.ops.quote_name(table)}")
+                cursor.execute(f"VACUUM (FULL, ANALYZE) {connection.ops.quote_name(table)}")
         cursor.execute(
             "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name", [mine]
         )

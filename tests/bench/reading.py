@@ -15,12 +15,23 @@ from runs.transitions import clocks, holds, redrives
 from runs.transitions.actor import Actor
 from tests.bench import recordings
 
-TRIES, BRANCHES = 15, 5
+TRIES, BRANCHES, PAGE = 15, 5, 50
 _numbers = itertools.count(1)
 
 
 def newest_page(run: models.Run) -> float:
-    """Return the milliseconds for the newest lines of the history, as its page reads them."""
+    """Return the milliseconds for the newest lines of the history, as they were stored."""
+
+    def read() -> None:
+        newest = models.Entry.objects.filter(run=run).order_by("-position")
+        rows = list(newest.values_list("position", "kind", "content", "created_at")[:PAGE])
+        assert rows[0][0] == run.position
+
+    return _milliseconds(read)
+
+
+def shown_page(run: models.Run) -> float:
+    """Return the milliseconds for the newest lines as the run's page reads them, long ones cut."""
 
     def read() -> None:
         rows, _ = keyset.page(
