@@ -193,6 +193,8 @@ EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=bool(EMAIL_HOST) and not EMAIL
 EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 20, minimum=1)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", f"ckptsite@{_site.host}")
 CKPTSITE_MAIL_DIR = _data.mail
+# Folder whose files an agent may name by path; without it only those that a run was given.
+CKPTSITE_FILES_DIR = env.text("CKPTSITE_FILES_DIR")
 CKPTSITE_LEDGER = _data.ledger
 
 # Times in seconds, and four counts.

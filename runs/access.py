@@ -24,6 +24,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.RESUME: "resume runs",
     rights.Act.STOP: "stop runs",
     rights.Act.ANSWER_FAILURE: "answer for failed runs",
+    rights.Act.EDIT_PLAN: "change plans",
     rights.Act.AUDIT: "read the audit trail",
     rights.Act.SWITCH: "use the switches",
     rights.Act.PEOPLE: "manage people",

@@ -9,12 +9,43 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from runs import lifecycle, measures
+from runs.moves import Act as Act
+from runs.moves import AskPins as AskPins
+from runs.moves import AskPlan as AskPlan
+from runs.moves import CallModel as CallModel
+from runs.moves import Cancel as Cancel
+from runs.moves import Doubt as Doubt
+from runs.moves import Fail as Fail
+from runs.moves import Finish as Finish
+from runs.moves import FoldIn as FoldIn
+from runs.moves import Later as Later
+from runs.moves import LookUp as LookUp
+from runs.moves import Move as Move
+from runs.moves import Pause as Pause
+from runs.moves import Prepare as Prepare
+from runs.moves import Read as Read
+from runs.moves import Refill as Refill
+from runs.moves import SettlePins as SettlePins
+from runs.moves import Wait as Wait
 from runs.state import CallId, CallState, State
 
+SWITCH_LOOK = datetime.timedelta(seconds=60)
+"""How long a run sleeps under a switch before it looks again; lifting the switch wakes it at once."""
+
 IDEMPOTENT, LOOKUP = "idempotent", "lookup"
+
+
+class Pinned(StrEnum):
+    """How what is installed compares to what the run started with."""
+
+    SAME = "same"
+    RESTORED = "restored"  # the same again, while a person is still asked
+    CHANGED = "changed"  # another, and nobody was asked about this one
+    ASKED = "asked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +66,13 @@ class Situation:
     folded: int = 0
     stop: bool = False
     hold: bool = False
+    switched_off: bool = False
+    paused_tools: frozenset[str] = frozenset()
+    ordered: bool = False
+    pins: Pinned = Pinned.SAME
+    approve_plan: bool = False
+    plan_asked: bool = False
+    plan_refused: str = ""
     attempts: int = 1
     poison: int = 5
     max_sends: int = 3
@@ -51,106 +89,6 @@ class Situation:
         """Return whether the run's advance doesn't cover `need`; what isn't limited isn't in `left`."""
         return any(self.left[measure] < amount for measure, amount in need.items() if measure in self.left)
 
-
-@dataclass(frozen=True, kw_only=True)
-class FoldIn:
-    """Read the inbox."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallModel:
-    """Ask the provider for the next reply."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refill:
-    """Take a further advance that covers this; if there is none left, ask for more."""
-
-    need: Mapping[str, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prepare:
-    """Preview these actions and put them before a person."""
-
-    calls: tuple[CallState, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Read:
-    """Run these reads."""
-
-    calls: tuple[CallState, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Act:
-    """Pass the gate and carry out this effect; `resend` under the key it already has."""
-
-    call: CallState
-    resend: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class LookUp:
-    """Ask the world about an unknown outcome; absence counts only when `absence_counts`."""
-
-    call: CallState
-    absence_counts: bool
-    may_send: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Doubt:
-    """Ask a person about an unknown outcome."""
-
-    call: CallState
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Later:
-    """Rest until `at`."""
-
-    at: datetime.datetime
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """Rest until a fact arrives."""
-
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pause:
-    """Rest under the hold."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cancel:
-    """End, because a person stopped it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fail:
-    """End with a cause; a person says what next."""
-
-    cause: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finish:
-    """End, all done."""
-
-    call: CallState
-
-
-Move = (
-    FoldIn | CallModel | Refill | Prepare | Read | Act | LookUp | Doubt | Later | Wait | Pause | Cancel | Fail | Finish
-)  # fmt: skip
 
 ONE_REPLY: Mapping[str, int] = {measures.Measure.STEPS: 1, measures.Measure.SECONDS: 1}
 ONE_CALL: Mapping[str, int] = {measures.Measure.CALLS: 1, measures.Measure.SECONDS: 1}
@@ -175,6 +113,10 @@ def next_move(now: Situation) -> Move:
         return _rest(alarms, "stop_unsettled") if unsettled else Cancel()
     if now.hold:
         return Pause()
+    if now.switched_off:
+        return _rest([*alarms, (now.now + SWITCH_LOOK, "switch")], "switch")
+    if now.pins != Pinned.SAME:
+        return _pinned(now.pins, alarms)
     if now.attempts > now.poison and not unsettled:
         if now.trouble:
             return Fail(cause=f"It failed {now.attempts - 1} times in a row at this point: {now.trouble}")
@@ -182,27 +124,37 @@ def next_move(now: Situation) -> Move:
             cause="The worker was lost several times in a row at this point.",
             detail=f"{now.attempts - 1} workers took this run over without getting anything done.",
         )
+    if now.approve_plan and now.state.plan_version and not now.state.approved_plan and not unsettled:
+        if now.plan_refused:
+            return Fail(cause=now.plan_refused)
+        return _rest(alarms, "plan") if now.plan_asked else AskPlan()
     return _work(now, calls, alarms)
 
 
 def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datetime.datetime, str]]) -> Move:
-    held = tuple(call for call in calls if call.is_effect and _to_prepare(call))
+    able = _in_turn(now, calls)
+    held = tuple(call for call in able if call.is_effect and _to_prepare(call))
     if held:
         return Prepare(calls=held)
-    reads = tuple(call for call in calls if call.is_read)
+    paused = [call for call in able if call.tool in now.paused_tools]
+    reads = tuple(call for call in able if call.is_read and call not in paused)
     due = tuple(call for call in reads if now.retry_at.get(call.id, now.now) <= now.now)
     if due and now.lacks(ONE_CALL):
         return Refill(need=ONE_CALL)
     if due:
         return Read(calls=due[: now.left.get(measures.Measure.CALLS)])
     alarms += [(now.retry_at[call.id], "backoff") for call in reads]
-    for call in calls:
+    for call in able:
         if call.status != lifecycle.Action.APPROVED or not call.is_effect or call.id in now.blocked:
+            continue
+        if call in paused:
             continue
         start = _moment(call.not_before)
         if start is None or start <= now.now:
             return Refill(need=ONE_CALL) if now.lacks(ONE_CALL) else Act(call=call)
-        alarms.append((start, "undo_window"))
+        alarms.append((start, "backoff" if call.attempts else "undo_window"))
+    if any(call.is_read or call.status == lifecycle.Action.APPROVED for call in paused):
+        alarms.append((now.now + SWITCH_LOOK, "switch"))
     if alarms or any(not call.is_control for call in calls):
         blocked = any(call.id in now.blocked for call in calls)
         return _rest(alarms, "blocked" if blocked else "review")
@@ -217,7 +169,8 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
 
 def was_calling(now: Situation) -> bool:
     """Return whether a worker that died here may have been calling the provider: nothing else was left to do."""
-    there = replace(now, folded=now.inbox, stop=False, hold=False, attempts=0, left={})
+    there = replace(now, folded=now.inbox, stop=False, hold=False, attempts=0, left={}, switched_off=False,
+                    pins=Pinned.SAME)  # fmt: skip
     return isinstance(next_move(there), CallModel)
 
 
@@ -227,7 +180,8 @@ def settle(now: Situation, call: CallState) -> Act | LookUp | Doubt | Later:
         return Doubt(call=call, why="Finding out about it lost one worker after the other.")
     facts = now.tools.get(call.tool)
     horizon = max(datetime.datetime.fromisoformat(attempt.horizon) for attempt in call.attempts)
-    may_send = not now.stop and len(call.attempts) < now.max_sends
+    released = not (now.stop or now.hold or now.switched_off or call.tool in now.paused_tools)
+    may_send = released and len(call.attempts) < now.max_sends
     if facts is not None and facts.protection == IDEMPOTENT and may_send:
         first = now.first_sent.get(call.id)
         if first is not None and now.now < first + facts.key_window * 0.9:
@@ -239,6 +193,17 @@ def settle(now: Situation, call: CallState) -> Act | LookUp | Doubt | Later:
             return LookUp(call=call, absence_counts=False, may_send=may_send)
         return Later(at=horizon, reason="horizon")
     return Doubt(call=call, why="The request was sent, and no answer was stored.")
+
+
+def _pinned(pins: Pinned, alarms: list[tuple[datetime.datetime, str]]) -> Move:
+    if pins == Pinned.ASKED:
+        return _rest(alarms, "pins")
+    return AskPins() if pins == Pinned.CHANGED else SettlePins()
+
+
+def _in_turn(now: Situation, calls: tuple[CallState, ...]) -> tuple[CallState, ...]:
+    """Return the calls that may go on: all, or only the first open one where the agent wants them in order."""
+    return tuple(call for call in calls if not call.is_control)[:1] if now.ordered else calls
 
 
 def _to_prepare(call: CallState) -> bool:

@@ -21,6 +21,7 @@ class Act(StrEnum):
     STOP = "stop"
     ANSWER_FAILURE = "answer_failure"
     RAISE_BUDGET = "raise_budget"
+    EDIT_PLAN = "edit_plan"
     AUDIT = "audit"
     SWITCH = "switch"
     PEOPLE = "people"
@@ -36,6 +37,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.STOP: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.ANSWER_FAILURE: frozenset({OPERATOR, ADMIN}),
     Act.RAISE_BUDGET: frozenset({OPERATOR, ADMIN}),
+    Act.EDIT_PLAN: frozenset({OPERATOR, ADMIN}),
     Act.AUDIT: frozenset({AUDITOR, ADMIN}),
     Act.SWITCH: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),

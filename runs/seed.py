@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import Group
@@ -54,7 +55,7 @@ def register(agent: declared.Agent) -> models.AgentVersion:
     for tool in agent.tools:
         tools.get(tool)
     _check_limits(agent)
-    contents = {
+    contents: dict[str, Any] = {
         "provider": agent.provider,
         "model": agent.model,
         "instructions": agent.instructions,
@@ -63,6 +64,8 @@ def register(agent: declared.Agent) -> models.AgentVersion:
         "input_schema": dict(agent.input_schema),
         "budget": {**agent.budget, **({"day": dict(agent.per_day)} if agent.per_day else {})},
     }
+    # Only where it is asked for, so that versions without it keep their digest.
+    contents.update({name: True for name in ("ordered", "approve_plan") if getattr(agent, name)})
     digest = exact.digest_of(contents)
     row, _ = models.Agent.objects.get_or_create(name=agent.name, defaults={"title": agent.title})
     version = row.versions.filter(digest=digest).first()

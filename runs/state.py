@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs import lifecycle
+from runs.calls import Attempt as Attempt
+from runs.calls import CallId as CallId
+from runs.calls import CallState as CallState
 from runs.frozen import Own, put, replace
-
-CallId = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,57 +44,6 @@ class PlanStep:
     def required(self) -> bool:
         """Return whether the run fails when this step fails."""
         return bool(self.body.get("required", True))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """One send of an effect. `outcome` is None until known: happened, did_not_happen or unknown."""
-
-    number: int
-    fence: int
-    deadline: str
-    horizon: str
-    outcome: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallState:
-    """One call of a reply and what has come of it."""
-
-    id: CallId
-    tool: str
-    effect: str
-    tier: int
-    step: str | None
-    digest: str
-    status: str = lifecycle.Action.PROPOSED
-    verdict: str | None = None
-    review: int | None = None
-    not_before: str | None = None
-    attempts: tuple[Attempt, ...] = ()
-    failures: int = 0
-    revision: int = 1
-    closed: bool = False
-
-    @property
-    def is_control(self) -> bool:
-        """Return whether this is a control call (plan, finish), which has no action row."""
-        return self.effect == "control"
-
-    @property
-    def is_read(self) -> bool:
-        """Return whether this call changes nothing outside."""
-        return self.effect == "read"
-
-    @property
-    def is_effect(self) -> bool:
-        """Return whether this call changes the world and so has an action row."""
-        return not self.is_control and not self.is_read
-
-    @property
-    def unsettled(self) -> bool:
-        """Return whether the world may or may not hold this effect."""
-        return self.status in lifecycle.ACTION_UNSETTLED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +83,9 @@ class State:
 
     position: int = 0
     input: Mapping[str, Any] = field(default_factory=dict)
+    pins: str | None = None
     plan_version: int = 0
+    approved_plan: int = 0
     plan: tuple[PlanStep, ...] = ()
     calls: Mapping[CallId, CallState] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -166,7 +118,7 @@ def _apply(state: State, entry: Entry) -> State:
     content = entry.content
     match entry.kind:
         case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
-            return replace(state, input=content["input"])
+            return replace(state, input=content["input"], pins=content.get("pins", state.pins))
         case lifecycle.EntryKind.REPLY:
             return _reply(state, entry)
         case lifecycle.EntryKind.CALL:
@@ -175,10 +127,14 @@ def _apply(state: State, entry: Entry) -> State:
             return _plan(state, content)
         case lifecycle.EntryKind.MARK:
             return _mark(state, content["step"], content["state"])
+        case lifecycle.EntryKind.DECISION if "plan" in content:
+            return replace(state, approved_plan=content["plan"])
         case lifecycle.EntryKind.END:
             return replace(state, ended=content["status"])
-        case lifecycle.EntryKind.NOTE if content.get("reopened"):
-            return replace(state, ended=None)
+        case lifecycle.EntryKind.NOTE if "pins" in content or content.get("reopened"):
+            ended = None if content.get("reopened") else state.ended
+            approved = 0 if "from" in content else state.approved_plan  # a new attempt takes no approval over
+            return replace(state, ended=ended, approved_plan=approved, pins=content.get("pins", state.pins))
         case lifecycle.EntryKind.NOTE if "usage" in content:  # a lost call: estimated, or known late
             return replace(state, counters=state.counters.paid(content["usage"], content.get("instead")))
         case _:

@@ -29,6 +29,8 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)
     policy = verdicts.in_force()
+    if policy.stops(agent=front.agent.name, tool=action.tool):
+        raise Changed(f"{action.tool} or this agent is paused")
     verdict = verdicts.ask(
         policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
     )

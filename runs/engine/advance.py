@@ -112,6 +112,12 @@ def _perform(
                 steps.fold_in(claim)
             case planner.CallModel() | planner.Refill():
                 return _call_model(claim, front, move, beat)
+            case planner.AskPlan():
+                steps.ask_plan(claim, seen=seen)
+            case planner.AskPins():
+                steps.ask_pins(claim, seen=seen)
+            case planner.SettlePins():
+                steps.settle_pins(claim, seen=seen)
             case planner.Prepare(calls=calls):
                 _prepare(claim, front, calls, beat)
             case planner.Read(calls=calls):
@@ -161,6 +167,10 @@ def _contract_changed(claim: steps.Claim, front: frontier.Frontier, why: str) ->
     sent = next((call for call in calls if call.status == lifecycle.Action.INTENT), None)
     if sent is not None:
         steps.doubt(claim, sent.id, why=why, seen=seen)
+        return False
+    old = preparing.outdated(front)
+    if old and front.run.pins_id is not None:  # the run has left that contract behind
+        steps.overtake(claim, [(call.id, call.step) for call in old], seen=seen)
         return False
     if any(call.unsettled for call in calls):
         steps.wait(claim, reason="review", seen=seen)

@@ -11,7 +11,7 @@ from django.db import close_old_connections, connection
 
 from runs import hints
 from runs.engine import advance
-from runs.transitions import clocks
+from runs.transitions import clocks, pins
 
 log = structlog.get_logger(__name__)
 
@@ -20,6 +20,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
     clocks.expire_reviews()
     clocks.wake_stranded()
+    pins.wake_restored()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
     unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
     for run_id in unheard:

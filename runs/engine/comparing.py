@@ -140,8 +140,13 @@ def _sent(row: models.Action, log: told.Call) -> None:
 
 
 def _plans(row: models.Run, folded: state.State, log: told.Log) -> None:
-    found = {plan.version: plan for plan in models.Plan.objects.filter(run=row).order_by("version")}
-    if {version: plan.position for version, plan in found.items()} != log.plans:
+    rows = models.Plan.objects.filter(run=row).select_related("author").order_by("version")
+    found = {plan.version: plan for plan in rows}
+    told_of = {
+        version: (plan.position, plan.author.get_username() if plan.author else None)
+        for version, plan in found.items()
+    }
+    if told_of != log.plans:
         raise Broken(f"run {row.pk}: its plan versions are not what the log says")
     for version, plan in found.items():
         if exact.digest_of(plan.steps) != plan.digest:
@@ -192,8 +197,15 @@ def _reviews(row: models.Run, log: told.Log) -> None:
             raise Broken(f"review {number}: it is gone")
         if (review.digest, exact.digest_of(review.content)) != (digest, digest):
             raise Broken(f"review {number}: what it asks about is not what the log says")
+    for number, asked in log.asked.items():
+        review = rows.get(number)
+        if review is None or (review.revision, review.digest) != (asked.get("plan", 1), asked["digest"]):
+            raise Broken(f"review {number}: what it asks about is not what the log says")
     for number, review in rows.items():
-        if review.kind == lifecycle.ReviewKind.BUDGET and number not in log.budgets:
+        asked_about = review.kind == lifecycle.ReviewKind.PLAN or "pins" in review.content
+        if (asked_about and number not in log.asked) or (
+            review.kind == lifecycle.ReviewKind.BUDGET and number not in log.budgets
+        ):
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
         if review.kind == lifecycle.ReviewKind.ACTION and number not in log.reviews:
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")

@@ -16,10 +16,11 @@ from typing import Any
 from django.conf import settings
 
 from runs import lifecycle, models, planner, state
+from runs.engine import verdicts
 from runs.models import paths
 from runs.providers import contract
 from runs.tools import registry
-from runs.transitions import clock_time
+from runs.transitions import clock_time, pins
 from runs.transitions.steps import Claim, advances
 
 WINDOW = 32
@@ -62,6 +63,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         input=run.input,
         plan=_window(run),
         plan_version=run.plan_version,
+        approved_plan=run.approved_plan,
         counters=counters(run),
     )
     actions = {
@@ -70,6 +72,9 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
             "occurrence", "blocked_by"
         )
     }
+    agent, force = spec(run.agent_version_id), verdicts.in_force()
+    read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
+    asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
     now = clock_time.now()
     situation = planner.Situation(
         state=current,
@@ -78,6 +83,9 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         folded=run.folded,
         stop=run.stop_at is not None,
         hold=run.hold_by_id is not None,
+        switched_off=force.paused_all or agent.name in force.paused_agents,
+        paused_tools=force.paused_tools,
+        ordered=agent.ordered,
         attempts=run.attempts,
         poison=int(settings.CKPTSITE["POISON"]),
         max_sends=int(settings.CKPTSITE["MAX_SENDS"]),
@@ -92,9 +100,13 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         looked=looked,
         failed_step=_failed(run),
         trouble=run.error,
+        pins=_pinned(run, agent),
+        approve_plan=read_first,
+        plan_asked=asked,
+        plan_refused=refused,
         left=advances.left(run, now),
     )
-    return Frontier(run=run, agent=spec(run.agent_version_id), situation=situation, actions=actions)
+    return Frontier(run=run, agent=agent, situation=situation, actions=actions)
 
 
 def counters(run: models.Run) -> state.Counters:
@@ -109,6 +121,32 @@ def counters(run: models.Run) -> state.Counters:
     )
 
 
+def _pinned(run: models.Run, agent: contract.AgentSpec) -> planner.Pinned:
+    """Return how what is installed compares to what the run started with; asks no database."""
+    installed = pins.digest_now(agent.provider, agent.tools)
+    if run.pins_id is None or run.pins_id == installed:
+        return planner.Pinned.SAME if run.offered_id is None else planner.Pinned.RESTORED
+    return planner.Pinned.ASKED if run.offered_id == installed else planner.Pinned.CHANGED
+
+
+def plan_review(run: models.Run) -> tuple[bool, str]:
+    """Return whether the current plan is before a person, and why the run can't go on if they refused it."""
+    review = models.Review.objects.filter(run=run, kind=lifecycle.ReviewKind.PLAN).order_by("-pk").first()
+    if review is None or review.revision != run.plan_version:
+        return False, ""
+    if review.status == lifecycle.Review.OPEN:
+        return True, ""
+    failed = models.Review.objects.filter(run=run, kind=lifecycle.ReviewKind.FAILURE, pk__gt=review.pk)
+    if failed.exists():  # it has failed for this already, and a person had it tried again
+        return False, ""
+    if review.status == lifecycle.Review.EXPIRED:
+        return False, "Nobody approved the plan in time."
+    last = review.decisions.select_related("person").order_by("-pk").first()
+    if review.status != lifecycle.Review.REJECTED or last is None:
+        return False, ""
+    return False, f"{last.person.display()} rejected the plan: {last.reason}"
+
+
 @lru_cache(maxsize=256)
 def spec(version_id: int) -> contract.AgentSpec:
     """Return the pinned agent version; versions are immutable, so it is kept."""
@@ -121,6 +159,8 @@ def spec(version_id: int) -> contract.AgentSpec:
         instructions=row.instructions,
         tools=tuple(row.tools),
         definition=row.definition,
+        ordered=row.ordered,
+        approve_plan=row.approve_plan,
     )
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import outside, verdicts
+from runs.engine import gates, outside, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry
@@ -42,6 +42,20 @@ def tool_of(action: models.Action) -> Tool:
     if tool.contract() != action.contract:
         raise ContractChanged(f"The tool {action.tool!r} has changed since this action was proposed.")
     return tool
+
+
+def outdated(front: frontiers.Frontier) -> list[state.CallState]:
+    """Return the open calls, not sent, whose tool promises something else than when they were proposed."""
+    found = []
+    for call in front.situation.state.open_calls():
+        action = front.actions.get(call.id)
+        if action is None or call.unsettled:
+            continue
+        try:
+            tool_of(action)
+        except ContractChanged:
+            found.append(call)
+    return found
 
 
 def arguments_of(action: models.Action, tool: Tool) -> Any:
@@ -102,7 +116,8 @@ def _prepared(
         else ""
     )
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)
-    why = f"It is asked again: {action.error}." if action.error else doubt or verdict.reason
+    demanded = gates.why(front, tool=action.tool, step=action.step or None)
+    why = f"It is asked again: {action.error}." if action.error else doubt or demanded or verdict.reason
     summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"
     return steps.Prepared(
         call=call.id,

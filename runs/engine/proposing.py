@@ -10,15 +10,16 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import outside, paying, verdicts
+from runs.engine import gates, outside, paying, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
 from runs.providers import registry as providers
 from runs.tools import registry
 from runs.tools.contract import BadArguments
-from runs.transitions import steps, texts
+from runs.transitions import files, steps
 from runs.transitions.refusals import LostAuthority
+from runs.transitions.steps import guards
 
 log = structlog.get_logger(__name__)
 
@@ -125,13 +126,16 @@ def check(
         return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
     try:
         tool = registry.get(call.tool)
-        text = tool.settled(arguments)
+        text = tool.settled(arguments, keep=files.keeper(front.run.input))
     except (registry.UnknownTool, BadArguments) as error:
         return _refused(call, arguments, str(error))
     arguments = exact.stored(text)
     identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
     digest = exact.digest_of(identity)
     duplicate = _duplicate(front, call.tool, digest, earlier) if tool.risk() > 0 else None
+    asked = duplicate is not None or (
+        tool.risk() > 0 and bool(gates.why(front, tool=call.tool, step=call.step))
+    )
     return steps.Proposed(
         tool=call.tool,
         arguments=arguments,
@@ -144,9 +148,7 @@ def check(
         protection=str(tool.protection),
         declaration=tool.declaration(),
         identity=identity,
-        verdict=verdicts.ask(
-            policy, agent=front.agent.name, tool=type(tool), never_allow=duplicate is not None
-        ),
+        verdict=verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked),
         duplicate_of=duplicate,
     )
 
@@ -194,6 +196,7 @@ def _plan(front: frontiers.Frontier, call: contract.Call, arguments: Any) -> ste
         change = plan_change(arguments, known=frozenset(step.id for step in front.situation.state.plan))
         if change.skip is None:
             _check_ids(front, change)
+        _check_locks(front, change)
     except ValueError as error:
         return _refused(call, arguments, f"plan: {error}")
     return steps.Proposed(
@@ -215,22 +218,10 @@ def plan_change(arguments: Any, *, known: frozenset[str]) -> steps.Change:
     if not isinstance(raw, list):
         raise ValueError("'steps' must be a list.")
     return steps.Change(
-        steps=tuple(_step(item, number) for number, item in enumerate(raw, start=1)),
+        steps=tuple(steps.plan_step(item, number) for number, item in enumerate(raw, start=1)),
         replace=arguments.get("replace"),
         reason=reason,
     )
-
-
-def _step(raw: Any, number: int) -> Mapping[str, Any]:
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
-        raise ValueError(f"step {number} needs an id.")
-    if len(raw["id"]) > 120 or texts.storable(raw["id"]) != raw["id"]:
-        raise ValueError(
-            f"the id of step {number} is longer than 120 characters or holds one that can't be stored."
-        )
-    if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
-        raise ValueError(f"step {raw['id']!r} needs a title and a body.")
-    return {"id": raw["id"], "title": raw["title"][:300], "body": dict(raw["body"])}
 
 
 def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
@@ -242,6 +233,26 @@ def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
         twice = rows.values_list("key", flat=True).first()
     if twice is not None:
         raise ValueError(f"the step id {twice!r} stands twice.")
+
+
+def _check_locks(front: frontiers.Frontier, change: steps.Change) -> None:
+    """Refuse to skip or exchange a step that a person locked, unless that is how the step itself is carried out."""
+    name = change.skip if change.skip is not None else change.replace
+    step = next((step for step in front.situation.state.plan if step.id == name), None)
+    by = guards.owner(step.body, guards.LOCK) if step is not None else ""
+    if step is None or not by:
+        return
+    own = "if" in step.body if change.skip is not None else _expands(change, step)
+    if not own:
+        raise ValueError(f"{by} locked the step {step.id!r}; only a person can change it.")
+
+
+def _expands(change: steps.Change, step: state.PlanStep) -> bool:
+    """Return whether the new steps are the rows of this very loop."""
+    return all(
+        new["body"].get("group") == step.id and new["body"].get("tool") == step.body.get("tool")
+        for new in change.steps
+    )
 
 
 def _finish(call: contract.Call, arguments: Any, earlier: list[steps.Proposed]) -> steps.Proposed:

@@ -36,7 +36,8 @@ class Log:
     def __init__(self) -> None:
         self.calls: dict[state.CallId, Call] = {}
         self.steps: dict[str, Step] = {}
-        self.plans: dict[int, int] = {}
+        self.plans: dict[int, tuple[int, str | None]] = {}
+        self.asked: dict[int, Mapping[str, Any]] = {}
         self.reviews: dict[int, Mapping[str, Any]] = {}
         self.later: dict[int, str] = {}
         self.heads: dict[int, str] = {}
@@ -47,6 +48,7 @@ class Log:
         """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
         self.budgets, self.used = {}, state.Counters()
+        self.asked = {}
 
     def read(self, entry: state.Entry, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
@@ -58,8 +60,10 @@ class Log:
             case lifecycle.EntryKind.CALL:
                 self._proposed((content["call"][0], content["call"][1]), content)
             case lifecycle.EntryKind.PLAN:
-                self.plans[content["version"]] = entry.position
+                self.plans[content["version"]] = (entry.position, content["author"])
                 self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
+            case lifecycle.EntryKind.VERDICT if "call" not in content:
+                self.asked[content["review"]] = content
             case lifecycle.EntryKind.NOTE if content.get("kind") == lifecycle.ReviewKind.IN_DOUBT:
                 self.later[content["review"]] = content.get("answer", "")
             case lifecycle.EntryKind.NOTE if content.get("code") == "budget":

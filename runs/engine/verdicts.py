@@ -14,17 +14,31 @@ from runs.transitions import steps
 
 @dataclass(frozen=True, kw_only=True)
 class InForce:
-    """The policy version and the gate epoch under which something is evaluated."""
+    """The policy version, the switches and the gate epoch under which something is evaluated."""
 
     epoch: int
     version: int | None
     rules: tuple[rules.Rule, ...]
+    paused_all: bool = False
+    paused_agents: frozenset[str] = frozenset()
+    paused_tools: frozenset[str] = frozenset()
+
+    def stops(self, *, agent: str, tool: str) -> bool:
+        """Return whether a switch keeps this tool of this agent from being started."""
+        return self.paused_all or agent in self.paused_agents or tool in self.paused_tools
 
 
 def in_force() -> InForce:
     """Return the policy in force now; the gate refuses what was evaluated under an older epoch."""
     row = models.Installation.objects.get(pk=1)
-    return InForce(epoch=row.gate_epoch, version=row.policy_version_id, rules=_rules(row.policy_version_id))
+    return InForce(
+        epoch=row.gate_epoch,
+        version=row.policy_version_id,
+        rules=_rules(row.policy_version_id),
+        paused_all=row.paused_all,
+        paused_agents=row.paused("agent"),
+        paused_tools=row.paused("tool"),
+    )
 
 
 @lru_cache(maxsize=64)

@@ -48,6 +48,8 @@ def verify() -> Verified:
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
     _occurrences(models.Occurrence.objects.all())
     _decisions()
+    _switches()
+    _pins()
     return Verified(events=events, head=head, runs=runs, entries=entries)
 
 
@@ -104,6 +106,10 @@ def _run(run: models.Run, books: accounts.Books) -> int:
         raise Broken(f"run {run.pk}: its input is not what its log says")
     if current.counters.as_json() != log.counters(run):
         raise Broken(f"run {run.pk}: its counters differ from its log")
+    if (current.plan_version, current.approved_plan) != (run.plan_version, run.approved_plan):
+        raise Broken(f"run {run.pk}: the versions of its plan are not what its log says")
+    if current.pins != run.pins_id:
+        raise Broken(f"run {run.pk}: what it is pinned to is not what its log says")
     ended = run.status if run.status in lifecycle.RUN_ENDED else None
     if ended != current.ended and not (run.reason == "retry" and run.status == lifecycle.Run.QUEUED):
         raise Broken(f"run {run.pk}: it is {run.status}, but its log says {current.ended or 'not ended'}")
@@ -143,7 +149,8 @@ def _branched(run: models.Run) -> None:
 
 def _anchors(run: models.Run) -> dict[int, str]:
     """Return the heads of the run's log that the audit chain names, by position."""
-    events = models.AuditEvent.objects.filter(run=run, act__in=[f"run.{end}" for end in lifecycle.RUN_ENDED])
+    acts = ["plan.edited", *(f"run.{end}" for end in lifecycle.RUN_ENDED)]
+    events = models.AuditEvent.objects.filter(run=run, act__in=acts)
     return {event.content["position"]: event.content["head"] for event in events}
 
 
@@ -167,6 +174,32 @@ def _lines(run: models.Run, anchors: dict[int, str]) -> Iterator[models.Entry]:
         yield line
     if (run.position, run.head, run.checkpoint_number) != (position, head, number):
         raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
+
+
+def _pins() -> None:
+    """Compare what runs are pinned to, and the contracts named there, to their digests."""
+    for pins in models.Pins.objects.order_by("pk"):
+        if exact.digest_of(pins.content) != pins.digest:
+            raise Broken(f"pins {pins.digest}: they were changed")
+    for contract in models.Contract.objects.order_by("pk"):
+        if exact.digest_of(contract.content) != contract.digest or contract.content["name"] != contract.tool:
+            raise Broken(f"contract {contract.digest}: it was changed")
+
+
+def _switches() -> None:
+    """Compare what is switched off to the audited acts of administrators."""
+    told_of: dict[str, tuple[str, str]] = {}
+    events = models.AuditEvent.objects.filter(act__in=("switch.off", "switch.on")).select_related("actor")
+    for event in events.order_by("seq"):
+        what = event.content["switch"]
+        told_of.pop(what, None)
+        if event.act == "switch.off":
+            told_of[what] = (event.actor.get_username() if event.actor else "", event.content["reason"])
+    row = models.Installation.objects.get(pk=1)
+    with comparing.readable("installation"):
+        found = {what: (switch["by"], switch["reason"]) for what, switch in row.switches.items()}
+    if found != told_of or row.paused_all != ("all" in told_of):
+        raise Broken("installation: its switches are not what the audit chain says")
 
 
 def _decisions() -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from runs.engine import advance
-from runs.transitions import clocks
+from runs.transitions import clocks, pins
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +37,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
     while not stopping():
         clocks.expire_reviews()
         clocks.wake_stranded()
+        pins.wake_restored()
         following = clocks.next_due()
         if following is not None:
             done += advance.advance(following, stopping=stopping)

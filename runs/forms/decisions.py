@@ -12,8 +12,9 @@ from runs.forms import amounts, marks
 LONGEST = 4_000
 VERDICTS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.ACTION: ("approve", "reject"),
+    lifecycle.ReviewKind.PLAN: ("approve", "reject"),
     lifecycle.ReviewKind.IN_DOUBT: ("happened", "absent_do", "absent_leave", "unknown"),
-    lifecycle.ReviewKind.FAILURE: ("retry", "stop"),
+    lifecycle.ReviewKind.FAILURE: ("retry", "go_on", "stop"),
     lifecycle.ReviewKind.BUDGET: ("raise", "stop"),
 }
 _UNANSWERED: dict[str, str] = {
@@ -69,7 +70,7 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
     if not reason and "reason" not in errors:
         if verdict == "reject":
             errors["reason"] = "Say why you reject it; the agent and the auditors read the reason."
-        elif asked.kind != lifecycle.ReviewKind.ACTION:
+        elif asked.kind not in {lifecycle.ReviewKind.ACTION, lifecycle.ReviewKind.PLAN}:
             errors["reason"] = "Give a reason: where you looked, or what changed."
         elif asked.reason_required:
             errors["reason"] = "Say what you checked; at this tier every approval needs a reason."

@@ -8,6 +8,7 @@ from runs.models.blob import Blob
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
 from runs.models.occurrence import Evidence, Occurrence
+from runs.models.pins import Contract, Pins
 from runs.models.plan import Plan, PlanStep
 from runs.models.policy import Policy, PolicyVersion
 from runs.models.review import Decision, Review
@@ -23,12 +24,14 @@ __all__ = [
     "AuditHead",
     "Blob",
     "Checkpoint",
+    "Contract",
     "Decision",
     "Entry",
     "Evidence",
     "Fact",
     "Installation",
     "Occurrence",
+    "Pins",
     "Plan",
     "PlanStep",
     "Policy",

@@ -33,6 +33,8 @@ class AgentVersion(models.Model):
     definition = ExactField()
     input_schema = ExactField()
     budget = ExactField()
+    ordered = models.BooleanField(default=False)  # calls of one reply one after the other
+    approve_plan = models.BooleanField(default=False)  # a person reads the plan before anything starts
     digest = DigestField()
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"

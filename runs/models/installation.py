@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from runs.models.fields import ExactField
+
 
 class Installation(models.Model):
     """What every gate reads: the policy in force, the switches and the gate epoch.
@@ -19,6 +21,8 @@ class Installation(models.Model):
         "runs.PolicyVersion", null=True, on_delete=models.PROTECT, related_name="+"
     )
     paused_all = models.BooleanField(default=False)
+    switches = ExactField(default=dict)
+    """What is switched off: "all", "agent:<name>" or "tool:<name>", each with who, why and since when."""
     system = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -27,3 +31,9 @@ class Installation(models.Model):
 
     def __str__(self) -> str:
         return f"epoch {self.gate_epoch}"
+
+    def paused(self, kind: str) -> frozenset[str]:
+        """Return the names of the agents, or of the tools, that are switched off."""
+        return frozenset(
+            name for what, _, name in (key.partition(":") for key in self.switches) if what == kind
+        )

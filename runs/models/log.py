@@ -86,6 +86,7 @@ class Fact(models.Model):
         WITHDRAWN = "withdrawn"
         WAKE = "wake"
         USAGE = "usage"
+        PLAN_EDIT = "plan_edit"
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
     number = models.PositiveIntegerField()

@@ -12,6 +12,7 @@ from runs import lifecycle
 from runs.models.fields import values
 from runs.models.log import Entry
 from runs.models.occurrence import Occurrence
+from runs.models.plan import Plan
 from runs.models.run import Run
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ def uses(path: Path, own: int | None, occurrence: Occurrence) -> bool:
     ids = [ancestor for ancestor, _ in path]
     used = occurrence.actions.filter(run_id__in=[*ids, *([] if own is None else [own])])
     return any(action.run_id == own or closed_on(path, action) for action in used)
+
+
+def plan(run: Run, version: int) -> Plan | None:
+    """Return a version of the plan on the run's path: its own, or an ancestor's from before the cut."""
+    held = Q(run=run.pk)
+    for ancestor, last in run.path:
+        held |= Q(run=ancestor, position__lte=last)
+    return Plan.objects.filter(held, version=version).order_by("-position").first()
 
 
 def in_the_world(roots: Collection[int]) -> QuerySet[Occurrence]:

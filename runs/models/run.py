@@ -24,6 +24,14 @@ class Run(models.Model):
         DRY_RUN = "dry_run"
 
     agent_version = models.ForeignKey("runs.AgentVersion", on_delete=models.PROTECT, related_name="runs")
+    pins = models.ForeignKey(
+        "runs.Pins", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    offered = models.ForeignKey(
+        "runs.Pins", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    """What a person was asked to let the run go on with, while the question is open."""
+    renewed_at = models.PositiveIntegerField(default=0)  # log position of the newest change of its pins
     title = models.CharField(max_length=200)
     input = ExactField()
     input_digest = DigestField()
@@ -59,6 +67,7 @@ class Run(models.Model):
     checkpoint_number = models.PositiveIntegerField(default=0)
     checkpoint_position = models.PositiveIntegerField(default=0)
     plan_version = models.PositiveIntegerField(default=0)
+    approved_plan = models.PositiveIntegerField(default=0)
 
     inbox = models.PositiveIntegerField(default=0)
     folded = models.PositiveIntegerField(default=0)
@@ -131,6 +140,7 @@ class Run(models.Model):
             models.Index(
                 fields=["lease_until"], name="runs_run_leased", condition=Q(status=lifecycle.Run.RUNNING)
             ),
+            models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),
         ]
 

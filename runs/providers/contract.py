@@ -61,6 +61,8 @@ class AgentSpec:
     instructions: str
     tools: tuple[str, ...]
     definition: Mapping[str, Any]
+    ordered: bool = False
+    approve_plan: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,9 @@ class Agent:
     `budget` is what one run and its later attempts may use, `per_day` what all runs of the agent may use in a day:
     "steps", "calls", "tokens", "cost_micro" (millionths of a dollar) and "seconds" at work. What isn't named isn't
     limited.
+
+    With `ordered` the calls of one reply are carried out, and asked about, one after the other; with `approve_plan`
+    nothing starts before a person approved the plan.
     """
 
     name: str
@@ -28,4 +31,6 @@ class Agent:
     model: str = ""
     instructions: str = ""
     per_day: Mapping[str, int] = field(default_factory=dict)
+    ordered: bool = False
+    approve_plan: bool = False
     budget: Mapping[str, int] = field(default_factory=lambda: {"steps": 200, "calls": 200})

@@ -177,6 +177,21 @@ def _check_step(
     _check_expressions(raw, step, earlier)
 
 
+def check_planned(raw: Mapping[str, Any], tools: tuple[str, ...]) -> None:
+    """Refuse (BadPlaybook, one sentence) the body of a plan step that can't be carried out."""
+    step = body(raw)
+    if step.tool is not None and step.tool not in tools:
+        raise BadPlaybook(f"the agent has no tool {step.tool!r}.")
+    if "group" in raw:  # a row of a loop: its arguments are bound, and a template in them is only text
+        return
+    try:
+        row = set() if step.each is None else {step.row}
+        for expression in expressions(raw):
+            _check_names(expression, {"input", "steps"} | row)
+    except cel.CelError as error:
+        raise BadPlaybook(str(error)) from error
+
+
 def _check_id(step_id: str, earlier: Mapping[str, bool], *, loop: bool) -> None:
     """Refuse an id that stands twice, or that a row of a loop could have."""
     if step_id in earlier:

@@ -176,9 +176,25 @@ class StartForm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SwitchLine:
+    what: str  # "all", "agent:<name>" or "tool:<name>"
+    sentence: str  # "All runs are paused by Ada since 12:04: maintenance."
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchBoard:
+    """What is switched off, for everybody to see; `choices` are what an administrator can switch off."""
+
+    lines: tuple[SwitchLine, ...]
+    may: bool
+    choices: tuple[tuple[str, str], ...] = ()  # value, words
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunsPage:
     filters: tuple[Choice, ...]  # All, Running, Waiting, Failed, Done, Stopped
     rows: tuple[RunRow, ...]
     page: Page
     filtered: bool
     start: StartForm | None  # None: this person may not start runs
+    board: SwitchBoard

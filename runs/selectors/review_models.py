@@ -66,6 +66,18 @@ class PlanContext:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlanLine:
+    """One step of a plan that is asked about."""
+
+    number: int
+    title: str
+    tool: str = ""
+    each: str = ""  # expression that gives the rows of a loop
+    condition: str = ""
+    arguments: str = ""  # canonical JSON text
+
+
+@dataclass(frozen=True, kw_only=True)
 class Doubt:
     """Facts behind "did it happen?"."""
 
@@ -89,6 +101,7 @@ class Failure:
     attempts: int
     at: Moment
     checkpoint: int
+    differs: tuple[str, ...]  # of what the run started with: then it is asked whether it goes on with the new
     kept: str  # "3 e-mails were sent and stay sent; they aren't sent again."
 
 
@@ -161,6 +174,7 @@ class ReviewPage:
     next_id: int | None
     previous_id: int | None
     approve_label: str = "Approve"
+    plan: tuple[PlanLine, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

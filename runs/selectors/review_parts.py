@@ -21,6 +21,7 @@ _VERDICTS = {
     "absent_leave": "said that it did not happen and shall be left",
     "unknown": "said that it can't be known",
     "retry": "had it tried again",
+    "go_on": "let it go on with what is there now",
     "stop": "ended it",
     "raise": "raised the limit",
 }
@@ -275,6 +276,7 @@ def failure(review: models.Review) -> review_models.Failure:
         attempts=review.run.attempts,
         at=review.opened_at,
         checkpoint=int(content.get("checkpoint") or 0),
+        differs=tuple(str(sentence) for sentence in content.get("differs") or ()),
         kept=_kept(kept),
     )
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from runs import exact, lifecycle, models, rights
-from runs.selectors import deciding, inbox, now, queue, review_budget, review_models, review_parts, tools
+from runs.selectors import (
+    deciding,
+    inbox,
+    now,
+    queue,
+    review_budget,
+    review_files,
+    review_models,
+    review_parts,
+    review_plan,
+    tools,
+)
 
 
 def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
@@ -34,6 +46,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
     previous_id, next_id = _neighbours(review)
     taken_back = review_parts.taken_back(review, viewer)
     outcome, outcome_reason = review_parts.outcome(review, votes, action, taken_back=taken_back)
+    arguments = exact.stored(text) if text and sound else {}
     decisive = tools.decisive(action.tool) if action else ()
     return review_models.ReviewPage(
         review_id=review.pk,
@@ -47,7 +60,9 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         agent=f"{agent.title or agent.name}, version {run.agent_version.number}",
         run_id=run.pk,
         run_title=run.title,
-        preview=review_parts.preview(review, action),
+        preview=replace(
+            review_parts.preview(review, action), attachments=review_files.attachments(arguments)
+        ),
         arguments=text,
         arguments_digest=action.digest if action else "",
         decisive_names=decisive,
@@ -65,7 +80,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         expires_at=review.expires_at,
         said=_said(action),
         steps=review_parts.steps(run.pk, action),
-        facts=review_parts.facts(action, exact.stored(text) if text and sound else {}),
+        facts=review_parts.facts(action, arguments),
         first_time=(),
         quorum=review.quorum,
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
@@ -90,6 +105,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         next_id=next_id,
         previous_id=previous_id,
         approve_label="Approve",
+        plan=review_plan.lines(review),
     )
 
 

@@ -9,7 +9,18 @@ from django.db.models import Count, Q
 
 from runs import lifecycle, models, rights
 from runs.models import paths
-from runs.selectors import deciding, inbox, now, page_models, queue, run_log, run_models, tools, words
+from runs.selectors import (
+    deciding,
+    inbox,
+    now,
+    page_models,
+    queue,
+    run_log,
+    run_models,
+    switched,
+    tools,
+    words,
+)
 
 TABS = (
     ("run", "Timeline"),
@@ -33,11 +44,10 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         done=Count("pk", filter=Q(state__in=lifecycle.STEP_BEHIND)),
         not_done=Count("pk", filter=Q(state__in=lifecycle.STEP_NOT_DONE)),
     )
-    frame = (
-        models.Installation.objects.annotate(now=now.ClockNow()).values_list("paused_all", "now").get(pk=1)
-    )
-    paused_all, moment = frame
+    frame = models.Installation.objects.annotate(now=now.ClockNow()).values_list("switches", "now").get(pk=1)
+    switches, moment = frame
     version = run.agent_version
+    ended = run.status in lifecycle.RUN_ENDED
     return run_models.RunHeader(
         run_id=run.pk,
         title=run.title,
@@ -49,9 +59,11 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             run,
             [words.Asked(row.kind, row.opened_at) for row in asked],
             now=moment,
-            paused_all=paused_all,
+            held_up=switched.held_up(switches, version.agent.name),
         ),
+        switches=() if ended else switched.sentences(switches, agent=version.agent, used=version.tools),
         error=run.error if run.status == lifecycle.Run.FAILED else "",
+        trouble="" if ended else run.error,
         started_by=run.created_by.display(),
         created_at=run.created_at,
         ended_at=run.ended_at,

@@ -158,6 +158,7 @@ def names(run: models.Run, lines: Iterable[Line], *, viewer: models.User) -> Nam
     asked = {number for item in found if isinstance(number := item.content.get("review"), int)}
     reviews = {row.pk: row for row in models.Review.objects.filter(run=run, pk__in=asked)}
     named = {str(item.content["by"]) for item in found if item.content.get("by")}
+    named |= {str(item.content["author"]) for item in found if item.content.get("author")}
     users = models.User.objects.filter(username__in=named | {run.created_by.username})
     people = {user.username: "You" if user.pk == viewer.pk else user.display() for user in users}
     return Names(actions=actions, steps=steps, reviews=reviews, people=people)

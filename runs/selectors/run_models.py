@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runs.selectors import page_models
 
@@ -53,12 +53,14 @@ class RunHeader:
     agent_version: int
     status: str
     sentence: str  # "Waiting for approval of 2 e-mails since 12:04."
-    error: str
+    error: str  # why it failed
+    trouble: str  # why its last try came to nothing, while it is tried again
     started_by: str
     created_at: Moment
     ended_at: Moment | None
     dry_run: bool
     stop_asked: bool
+    switches: tuple[str, ...]  # what is switched off and holds this run up, or part of it
     unusable: Unusable | None  # what a tool of a run that goes on could not use
     controls: tuple[Control, ...]
     control_blocked: str  # why there are none: "Operators may pause and stop runs."
@@ -117,9 +119,22 @@ class PlanStep:
     tool: str = ""
     tier: int | None = None
     gate: str = ""  # "Needs approval"
+    guards: tuple[str, ...] = ()  # what people put on it: "Olga wants to be asked first"
     outcome: str = ""
     review_id: int | None = None
     arguments: str = ""  # canonical JSON text
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanForm:
+    """The plan as text to change; `blocked` says why it can't be now. Drawn with what was typed after an error."""
+
+    base: int
+    text: str = ""
+    reason: str = ""
+    blocked: str = ""
+    conflict: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +145,7 @@ class PlanPage:
     made_at: Moment | None
     steps: tuple[PlanStep, ...]
     page: page_models.Page
+    form: PlanForm | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast, Left
 
 from runs import exact, lifecycle, models
-from runs.selectors import deciding, keyset, run_header, run_models, tools
+from runs.selectors import deciding, keyset, plan_form, run_header, run_models, tools
 
 SIZE = 100
 BODY = 20_000
@@ -26,8 +26,14 @@ _OUTCOMES: dict[str, str] = {
 }
 
 
-def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.PlanPage:
-    """Return one page of the plan's steps."""
+def page(
+    run: models.Run,
+    viewer: deciding.Viewer,
+    params: Mapping[str, str],
+    *,
+    form: run_models.PlanForm | None = None,
+) -> run_models.PlanPage:
+    """Return one page of the plan's steps, with the form to change it, or as it was sent."""
     rows, paging = keyset.page(
         models.PlanStep.objects.filter(run=run)
         .defer("body")
@@ -64,6 +70,7 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         made_at=version.created_at if version else None,
         steps=tuple(_step(row, actions.get(row.key), reviews) for row in rows),
         page=paging,
+        form=form or plan_form.empty(run, viewer),
     )
 
 
@@ -79,11 +86,20 @@ def _step(row: Any, action: models.Action | None, reviews: Mapping[int, int]) ->
         note=str(body.get("note") or ""),
         tool=tools.title(tool_name) if tool_name else "",
         tier=action.tier if action else tool.risk() if tool else None,
+        guards=_guards(body),
         gate="Waits for approval" if action and action.status == lifecycle.Action.HELD else "",
         outcome=_outcome(action),
         review_id=reviews.get(action.pk) if action else None,
         arguments=exact.canonical(arguments, limit=None) if isinstance(arguments, Mapping) else "",
     )
+
+
+def _guards(body: Mapping[str, Any]) -> tuple[str, ...]:
+    found = {
+        name: guard.get("by") for name in ("gate", "lock") if isinstance(guard := body.get(name), Mapping)
+    }
+    said = {"gate": "{} wants to be asked first", "lock": "Locked by {}"}
+    return tuple(said[name].format(by) for name, by in found.items() if by)
 
 
 def _outcome(action: models.Action | None) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from runs import lifecycle, models
-from runs.selectors import deciding, keyset, now, run_header, run_log, run_models, run_words, words
+from runs.selectors import (
+    deciding,
+    keyset,
+    now,
+    run_header,
+    run_labels,
+    run_log,
+    run_models,
+    run_words,
+    words,
+)
 
 SIZE = 100
 FOLD_FROM = 2
@@ -49,7 +59,7 @@ def groups(items: Iterable[run_models.TimelineItem]) -> Iterator[run_models.Time
     """Yield the lines, with neighbouring routine ones folded behind one line."""
     routine: list[run_models.TimelineItem] = []
     for item in items:
-        if item.tone == run_words.QUIET:
+        if item.tone == run_labels.QUIET:
             routine.append(item)
             continue
         yield from _fold(routine)
@@ -72,20 +82,20 @@ def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:
     micro = usage.get("cost_micro")
     action = said.action
     closing = line.kind == lifecycle.EntryKind.RESULT
-    warn = line.unusable and said.tone == run_words.QUIET  # what can't be used must not hide in a fold
+    warn = line.unusable and said.tone == run_labels.QUIET  # what can't be used must not hide in a fold
     return run_models.TimelineItem(
         position=line.position,
         icon="triangle-alert" if warn else said.icon,
-        tone=run_words.ASK if warn else said.tone,
+        tone=run_labels.ASK if warn else said.tone,
         title=said.title,
         at=line.created_at,
         detail=said.text,
         checkpoint=line.number,
         boundary=words.BOUNDARIES.get(line.boundary, line.boundary),
-        tier=action.tier if action and said.tone in {run_words.ASK, run_words.DOUBT} else None,
+        tier=action.tier if action and said.tone in {run_labels.ASK, run_labels.DOUBT} else None,
         review_id=said.review_id,
         action_status=str(line.content.get("status") or "") if action and closing else "",
         cost=now.dollars(micro, known=True) if micro else None,
-        person=said.who if said.side == run_words.PERSON else "",
+        person=said.who if said.side == run_labels.PERSON else "",
         digest=line.head,
     )

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import lifecycle, models
-from runs.selectors import budget_notes, review_parts, tools
+from runs.selectors import budget_notes, review_parts, run_labels, tools
+from runs.selectors.run_labels import AGENT, ASK, BAD, BUSY, DOUBT, GOOD, PERSON, QUIET, SYSTEM, TOOL
 from runs.selectors.run_log import Line, Names
 
-GOOD, BAD, ASK, BUSY, DOUBT, QUIET = "good", "bad", "ask", "busy", "doubt", "quiet"
-AGENT, TOOL, PERSON, SYSTEM = "agent", "tool", "person", "system"
 LISTED = 5
 
 
@@ -27,40 +26,6 @@ class Said:
     text: str = ""
     action: models.Action | None = None
     review_id: int | None = None
-
-
-_RESULTS: dict[str, tuple[str, str]] = {
-    lifecycle.Action.SUCCEEDED: (GOOD, "circle-check"),
-    lifecycle.Action.ABSORBED: (GOOD, "layers"),
-    lifecycle.Action.DENIED: (BAD, "ban"),
-    lifecycle.Action.REJECTED: (BAD, "circle-x"),
-    lifecycle.Action.EXPIRED: (QUIET, "clock"),
-    lifecycle.Action.SUPERSEDED: (QUIET, "skip-forward"),
-    lifecycle.Action.FAILED: (BAD, "circle-alert"),
-    lifecycle.Action.ABANDONED: (DOUBT, "circle-question-mark"),
-    lifecycle.Action.SIMULATED: (QUIET, "eye"),
-}
-_NOTES: dict[str, tuple[str, str, str]] = {
-    "hold": ("Paused", "circle-pause", QUIET),
-    "resume": ("Resumed", "circle-play", QUIET),
-    "stop": ("Stop asked", "circle-stop", BAD),
-    "retry": ("Tried again", "rotate-ccw", ASK),
-    "decision": ("A decision that came too late", "shield", QUIET),
-    "expired": ("A question expired after it was closed", "clock", QUIET),
-    "evidence": ("Evidence about something already settled", "info", QUIET),
-    "withdrawn": ("Taken back too late", "undo-2", QUIET),
-    "wake": ("Woken", "activity", QUIET),
-    "redriven": ("Took over from an earlier attempt", "rotate-ccw", ASK),
-    "forked": ("Tries it out from a checkpoint; nothing goes out", "eye", QUIET),
-    "separated": ("Began separate work from a checkpoint", "layers", ASK),
-    "begun": ("Went on from the checkpoint", "play", QUIET),
-}
-_CONTROLS = {"plan": "a new plan", "finish": "to end the run"}
-_ENDS: dict[str, tuple[str, str, str]] = {
-    lifecycle.Run.SUCCEEDED: ("Done", "circle-check", GOOD),
-    lifecycle.Run.FAILED: ("Failed", "circle-alert", BAD),
-    lifecycle.Run.CANCELLED: ("Stopped", "circle-stop", BAD),
-}
 
 
 def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
@@ -86,28 +51,22 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
         case lifecycle.EntryKind.RESULT:
             return _result(line, names)
         case lifecycle.EntryKind.PLAN:
-            return _plan(line, agent)
+            return _plan(line, names, agent)
         case lifecycle.EntryKind.MARK:
             step = names.steps.get(str(content.get("step")), str(content.get("step", "")))
             return Said(
-                title=f"{_STEPS.get(str(content.get('state')), 'Step moved')}: {step}", icon="list-todo"
+                title=f"{run_labels.STEPS.get(str(content.get('state')), 'Step moved')}: {step}",
+                icon="list-todo",
             )
         case lifecycle.EntryKind.NOTE | lifecycle.EntryKind.MESSAGE:
             return _note(content, names)
         case lifecycle.EntryKind.END:
-            title, icon, tone = _ENDS.get(str(content.get("status")), ("Ended", "circle-stop", QUIET))
+            title, icon, tone = run_labels.ENDS.get(
+                str(content.get("status")), ("Ended", "circle-stop", QUIET)
+            )
             text = content.get("summary") or content.get("cause") or content.get("reason") or ""
             return Said(title=title, icon=icon, tone=tone, text=str(text))
     return Said(title=line.kind.capitalize(), icon="info")
-
-
-_STEPS: dict[str, str] = {
-    lifecycle.Step.PENDING: "To do again",
-    lifecycle.Step.SKIPPED: "Skipped",
-    lifecycle.Step.DONE: "Done",
-    lifecycle.Step.FAILED: "Failed",
-    lifecycle.Step.REFUSED: "Not done, by decision",
-}
 
 
 def about(action: models.Action | None, names: Names) -> str:
@@ -135,7 +94,7 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
         action = names.actions.get((line.position, index))
         step = names.steps.get(str(call.get("step")))
         tool = str(call.get("tool"))
-        own = about(action, names) if action else _CONTROLS.get(tool) or tools.title(tool)
+        own = about(action, names) if action else run_labels.CONTROLS.get(tool) or tools.title(tool)
         wanted.append(step or own)
     text = str(line.content.get("text") or "")
     if not line.whole and not calls:
@@ -165,6 +124,16 @@ def _verdict(line: Line, names: Names) -> Said:
                 action=action,
                 review_id=review.pk if review else None,
             )
+        case "plan":
+            title = review.title if review else "Approve the plan"
+            return Said(
+                title=f"Asked a person: {title}", icon="hourglass", tone=ASK, review_id=content.get("review")
+            )
+        case "pins":
+            text = str(content.get("reason") or "")
+            title = "Asked a person whether it goes on: what it started with has changed"
+            number = content.get("review")
+            return Said(title=title, icon="hourglass", tone=ASK, text=text, review_id=number)
         case "in_doubt":
             return Said(
                 title=f"Asked a person whether this happened: {about(action, names)}",
@@ -197,6 +166,11 @@ def _decision(line: Line, names: Names) -> Said:
         return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
     who = names.person(str(content.get("by") or "ckptsite"))
     reason = str(content.get("reason") or "")
+    if "plan" in content:
+        title = f"Approved the plan, version {content['plan']}"
+        return Said(
+            title=title, icon="shield-check", tone=GOOD, side=PERSON, who=who, text=reason, review_id=review
+        )
     answer = str(content.get("answer") or "")
     if content.get("status") == lifecycle.Action.EXPIRED:
         return Said(title=f"Nobody answered in time: {what}", icon="clock", action=action, review_id=review)
@@ -255,7 +229,7 @@ def _result(line: Line, names: Names) -> Said:
     content, action = line.content, names.action(line)
     status = str(content.get("status") or "")
     text = str(content.get("text") or "")
-    tone, icon = _RESULTS.get(status, (QUIET, "wrench"))
+    tone, icon = run_labels.RESULTS.get(status, (QUIET, "wrench"))
     if action is None:
         tone, icon = (QUIET, "wrench") if status == lifecycle.Action.SUCCEEDED else (BAD, "circle-alert")
     step = names.steps.get(str(content.get("step") or ""))
@@ -266,19 +240,21 @@ def _result(line: Line, names: Names) -> Said:
     return Said(title=title, icon=icon, tone=tone, side=TOOL, who=who, text=text, action=action)
 
 
-def _plan(line: Line, agent: str) -> Said:
+def _plan(line: Line, names: Names, agent: str) -> Said:
     content = line.content
     steps = content.get("steps")
     count = f"{len(steps)} steps" if isinstance(steps, list) else "many steps"
     titles = [str(step.get("title", "")) for step in steps or [] if isinstance(step, Mapping)]
     more = f"\nand {len(titles) - LISTED} more" if len(titles) > LISTED else ""
     title = f"Plan version {content.get('version', '')}: {count}".replace(" :", ":")
-    return Said(title=title, icon="list-todo", side=AGENT, who=agent, text="\n".join(titles[:LISTED]) + more)
+    by = str(content.get("author") or "")
+    side, who = (PERSON, names.person(by)) if by else (AGENT, agent)
+    return Said(title=title, icon="list-todo", side=side, who=who, text="\n".join(titles[:LISTED]) + more)
 
 
 def _note(content: Mapping[str, Any], names: Names) -> Said:
     code = str(content.get("code") or "")
-    title, icon, tone = budget_notes.words(content) or _NOTES.get(
+    title, icon, tone = budget_notes.words(content) or run_labels.NOTES.get(
         code, (code.replace("_", " ").capitalize() or "Note", "info", QUIET)
     )
     who = str(content.get("by") or "ckptsite")

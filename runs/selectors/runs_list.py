@@ -10,7 +10,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
-from runs.selectors import keyset, now, page_models, queue, tools, words
+from runs.selectors import deciding, keyset, now, page_models, queue, switched, tools, words
 
 SIZE = 50
 SENTENCE = 160
@@ -26,7 +26,9 @@ COUNTED = ("running", "waiting", "paused", "failed")
 """Only what is still somebody's business is counted: the rest grows for ever."""
 
 
-def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> page_models.RunsPage:
+def page(
+    params: Mapping[str, str], viewer: deciding.Viewer, *, start: page_models.StartForm | None
+) -> page_models.RunsPage:
     """Return one page of the runs that `params` asks for."""
     only = params.get("only", "") if params.get("only") in FILTERS else ""
     rows = models.Run.objects.select_related(
@@ -51,13 +53,14 @@ def page(params: Mapping[str, str], *, start: page_models.StartForm | None) -> p
     open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
     for run_id, kind, since in open_ones.values_list("run_id", "kind", "opened_at"):
         asked[run_id].append(words.Asked(kind, since))
-    paused_all = models.Installation.objects.values_list("paused_all", flat=True).get(pk=1)
+    switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
     return page_models.RunsPage(
         filters=_filters(only),
-        rows=tuple(_row(row, asked[row.pk], paused_all=paused_all) for row in found),
+        rows=tuple(_row(row, asked[row.pk], switches) for row in found),
         page=paging,
         filtered=bool(only),
         start=start,
+        board=switched.board(switches, viewer),
     )
 
 
@@ -82,13 +85,14 @@ def _filters(only: str) -> tuple[page_models.Choice, ...]:
     )
 
 
-def _row(run: Any, asked: list[words.Asked], *, paused_all: bool) -> page_models.RunRow:
+def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> page_models.RunRow:
     agent = run.agent_version.agent
+    held_up = switched.held_up(switches, agent.name)
     return page_models.RunRow(
         run_id=run.pk,
         title=run.title,
         status=run.status,
-        reason=tools.short(words.sentence(run, asked, now=run.now, paused_all=paused_all), SENTENCE),
+        reason=tools.short(words.sentence(run, asked, now=run.now, held_up=held_up), SENTENCE),
         agent=agent.title or agent.name,
         started_by=run.created_by.display(),
         created_at=run.created_at,

@@ -31,6 +31,11 @@ def find(name: str) -> contract.Tool | None:
         return None
 
 
+def everything() -> tuple[contract.Tool, ...]:
+    """Return every installed tool, by name."""
+    return registry.all()
+
+
 def title(name: str) -> str:
     """Return the tool's name for people."""
     tool = find(name)

@@ -45,6 +45,7 @@ _RESTS: dict[str, str] = {
     "expired": "A question went unanswered; goes on as soon as a worker is free.",
     "withdrawn": "An approval was taken back; it is asked again.",
     "resumed": "Resumed; goes on as soon as a worker is free.",
+    "switch": "Something that it needs is paused by an administrator; it goes on when that is lifted.",
     "retry": "Goes on from its newest checkpoint as soon as a worker is free.",
     "stop": "Is being stopped.",
     "budget": "Goes on as soon as other runs have given back what they don't use of their common budget.",
@@ -77,7 +78,7 @@ def at_moment(at: datetime.datetime) -> str:
 
 
 def sentence(
-    run: models.Run, asked: Sequence[Asked], *, now: datetime.datetime, paused_all: bool = False
+    run: models.Run, asked: Sequence[Asked], *, now: datetime.datetime, held_up: bool = False
 ) -> str:
     """Return how the run stands, in one sentence."""
     match run.status:
@@ -89,16 +90,20 @@ def sentence(
             return "Stopped by a failure; what was done stays done."
     if run.stop_at is not None:
         who = run.stop_by.display() if run.stop_by else "ckptsite"
+        if run.status == lifecycle.Run.WAITING:
+            return f"{who} asked it to stop. It can't end before it is known what happened. {_questions(asked)}".strip()
         return f"{who} asked it to stop; it ends at its next safe point."
     if run.hold_by is not None:
         what = "Paused" if run.status == lifecycle.Run.PAUSED else "Pauses at its next safe point, as asked"
         why = f": {run.hold_reason}" if run.hold_reason else "."
         return f"{what} by {run.hold_by.display()}{why}"
-    if paused_all and run.status != lifecycle.Run.WAITING:
-        return "All runs are paused by an administrator; it goes on when that is lifted."
+    if held_up and run.status != lifecycle.Run.WAITING:
+        return "It is paused together with others by an administrator; it goes on when that is lifted."
     if run.status == lifecycle.Run.RUNNING:
-        return "A worker is on it right now." + (f" {_questions(asked)}" if asked else "")
+        return _at_work(run, now) + (f" {_questions(asked)}" if asked else "")
     if run.status == lifecycle.Run.WAITING:
+        if run.reason == "pins":
+            return "What it started with has changed; somebody has to say whether it goes on with what is there now."
         if run.reason == "blocked":
             return "Waits until it is known whether an earlier, equal action happened."
         return _questions(asked) if asked else "Waits for a person."
@@ -108,6 +113,16 @@ def sentence(
     else:
         text = _RESTS.get(run.reason, "Goes on as soon as a worker is free.")
     return f"{text} {_questions(asked)}" if asked else text
+
+
+def _at_work(run: models.Run, now: datetime.datetime) -> str:
+    if run.lease_until is not None and run.lease_until < now:
+        return "Its worker doesn't answer any more; another one takes over in a moment."
+    if run.attempts <= 1:
+        return "A worker is on it right now."
+    if run.error:
+        return f"A worker tries it again right now, attempt {run.attempts}."
+    return "A worker is on it right now; the one before it was lost, and nothing that is done is done again."
 
 
 def _questions(asked: Sequence[Asked]) -> str:

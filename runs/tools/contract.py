@@ -9,15 +9,17 @@ an effect has the engine's own thread, and the process ends when it outlives its
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
 import pydantic
+from pydantic_core import PydanticCustomError
 
 from runs import exact
+from runs.tools import promises
 
 
 class Effect(StrEnum):
@@ -42,13 +44,36 @@ class Arguments(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
+class NoFile(ValueError):
+    """There is no such file, or it can't be kept; the message is one sentence without its full stop."""
+
+
+Keep = Callable[[str, str | None], str]
+"""Keeps the bytes of a path, and gives their digest; or checks a digest that came with the path. Refuses NoFile."""
+
+
 class FileRef(pydantic.BaseModel):
-    """Bytes named by content: the digest decides what is read, the path is only for people."""
+    """Bytes named by content: the digest decides what is read, the path is only for people.
+
+    An agent may name a path alone: when the call is proposed its bytes are kept, and from then on it is they.
+    """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     path: str = pydantic.Field(min_length=1, max_length=255)
     sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _kept(cls, value: Any, info: pydantic.ValidationInfo) -> Any:
+        keep: Keep | None = (info.context or {}).get("keep")
+        named = {"path": value} if isinstance(value, str) else value
+        if keep is None or not isinstance(named, Mapping) or not isinstance(named.get("path"), str):
+            return value
+        try:
+            return {**named, "sha256": keep(named["path"], named.get("sha256"))}
+        except NoFile as error:
+            raise PydanticCustomError("file", "{said}", {"said": str(error)}) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,19 +217,19 @@ class Tool:
     @classmethod
     def contract(cls) -> str:
         """Return the digest of what was promised: a deploy that keeps it doesn't strand runs."""
-        parts = {
-            "name": cls.name,
-            "version": cls.version,
-            "effect": cls.effect,
-            "protection": cls.protection,
-            "tier": cls.risk(),
-            "identity": None if cls.identity is None else list(cls.identity),
-            "decisive": list(cls.decisive),
-            "schema": cls.schema(),
-        }
-        return exact.digest_of(
-            {key: str(item) if isinstance(item, StrEnum) else item for key, item in parts.items()}
-        )
+        return exact.digest(promises.text(*cls._promised()))
+
+    @classmethod
+    def promise(cls) -> dict[str, Any]:
+        """Return what the contract's digest is of: what was promised, without descriptions for people."""
+        found: dict[str, Any] = exact.stored(promises.text(*cls._promised()))
+        return found
+
+    @classmethod
+    def _promised(cls) -> tuple[Any, ...]:
+        identity = None if cls.identity is None else tuple(cls.identity)
+        declared = (cls.name, cls.version, str(cls.effect), str(cls.protection), cls.risk())
+        return (*declared, identity, tuple(cls.decisive), cls.Arguments)
 
     @classmethod
     def declaration(cls) -> str:
@@ -214,22 +239,25 @@ class Tool:
         return hashlib.sha256(f"{cls.name}|{fields}|{custom}".encode()).hexdigest()
 
     @classmethod
-    def parse(cls, value: Any) -> Any:
-        """Return `value` as the tool's Arguments; refuse (BadArguments) with one sentence what doesn't fit."""
+    def parse(cls, value: Any, *, keep: Keep | None = None) -> Any:
+        """Return `value` as the tool's Arguments; refuse (BadArguments) with one sentence what doesn't fit.
+
+        With `keep` a file may be named by its path alone; without it only by its digest.
+        """
         try:
-            return cls.Arguments.model_validate(value)
+            return cls.Arguments.model_validate(value, context={"keep": keep})
         except pydantic.ValidationError as error:
             raise BadArguments(f"{cls.name}: {describe(error)}") from error
 
     @classmethod
-    def settled(cls, value: Any) -> str:
+    def settled(cls, value: Any, *, keep: Keep | None = None) -> str:
         """Return the canonical text of the validated arguments, defaults filled in; BadArguments if they don't fit.
 
         Settling its own result again must give the same text; what doesn't is refused, because it would change
         between approval and execution.
         """
         try:
-            text = exact.canonical(cls.parse(value).model_dump(mode="json"))
+            text = exact.canonical(cls.parse(value, keep=keep).model_dump(mode="json"))
             again = exact.canonical(cls.parse(exact.stored(text)).model_dump(mode="json"))
         except exact.NotExact as error:
             raise BadArguments(f"{cls.name}: {error}") from error

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Iterator
+from pathlib import PurePath
 
 import pydantic
 from django.core import checks
 from pydantic.fields import FieldInfo
 
 from runs.tools import contract
+
+_LOOKS_LIKE_A_PATH = re.compile(r"(^|[._])(path|file|filename|file_name|folder|attachments?)$")
 
 _STABLE: frozenset[object] = frozenset({list, dict, set, frozenset, tuple})
 
@@ -40,6 +44,8 @@ def problems(kind: type[contract.Tool]) -> Iterator[checks.CheckMessage]:
             hint="Give a constant, or list, dict, set or tuple as default_factory.",
             id="runs.E003",
         )
+    if kind.risk() > 1:
+        yield from _paths(kind)
     if kind.effect == contract.Effect.READ and kind.risk() != 0:
         yield checks.Error(f"{kind.name}: a tool that reads has tier 0.", id="runs.E004")
     if kind.effect != contract.Effect.READ and kind.risk() not in {1, 2, 3}:
@@ -60,6 +66,40 @@ def _unstable(model: type[pydantic.BaseModel], path: tuple[str, ...]) -> Iterato
         for inner in _models(field.annotation):
             if len(here) < 8:  # a model may hold itself
                 yield from _unstable(inner, here)
+
+
+def _paths(kind: type[contract.Tool]) -> Iterator[checks.CheckMessage]:
+    """Yield what names content that may change between approval and execution."""
+    hint = "Type it as runs.tools.contract.FileRef: its bytes are kept when the call is proposed."
+    for where, annotation in _leaves(kind.Arguments, ()):
+        if any(isinstance(part, type) and issubclass(part, PurePath) for part in _parts(annotation)):
+            yield checks.Error(
+                f"{kind.name}: {where!r} is a bare path; above tier 1 the bytes behind it must be kept.",
+                hint=hint,
+                id="runs.E006",
+            )
+        elif str in _parts(annotation) and _LOOKS_LIKE_A_PATH.search(where):
+            yield checks.Warning(
+                f"{kind.name}: {where!r} looks like the path of a file, and what it names may change after approval.",
+                hint=hint,
+                id="runs.W002",
+            )
+
+
+def _leaves(model: type[pydantic.BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+    for name, field in model.model_fields.items():
+        here = (*path, name)
+        if contract.FileRef in set(_models(field.annotation)):
+            continue
+        yield ".".join(here), field.annotation
+        for inner in _models(field.annotation):
+            if len(here) < 8:
+                yield from _leaves(inner, here)
+
+
+def _parts(annotation: object) -> set[object]:
+    """Return an annotation and everything it is made of."""
+    return {annotation}.union(*(_parts(inner) for inner in typing.get_args(annotation)))
 
 
 def _is_stable(field: FieldInfo) -> bool:

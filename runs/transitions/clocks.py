@@ -118,20 +118,28 @@ def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
 
 
 def _due(now: datetime.datetime) -> QuerySet[models.Run]:
-    """Return the runs that may be claimed now; none while a switch stops the whole installation."""
-    if models.Installation.objects.filter(paused_all=True).exists():
-        return models.Run.objects.none()
+    """Return the runs that may be claimed now."""
     return models.Run.objects.filter(_condition(now))
 
 
 def _condition(now: datetime.datetime) -> Q:
     """Say which runs are due: of a format that this code knows, so that a rolling deploy misreads none.
 
-    A new attempt isn't while what came before it goes on, so that it stands in nobody's way.
+    A new attempt isn't while what came before it goes on, so that it stands in nobody's way; nor is what an
+    administrator has paused, but a run that was cut off is taken over all the same, to find out what happened.
     """
-    queued = Q(status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
+    queued = Q(_startable(), status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
     lost = Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)
     return (queued | lost) & Q(format__lte=FORMAT)
+
+
+def _startable() -> Q:
+    """Return the condition that no switch keeps a queued run from being taken up."""
+    installation = models.Installation.objects.only("paused_all", "switches").get(pk=1)
+    if installation.paused_all:
+        return Q(pk__in=[])
+    paused = installation.paused("agent")
+    return ~Q(agent_version__agent__name__in=paused) if paused else Q()
 
 
 def wake_stranded() -> int:
@@ -167,11 +175,10 @@ def slots() -> int:
 
 def next_alarm(*, within: float = 60.0) -> float | None:
     """Return the seconds until the next queued run is due by itself, at least 0.01; None if none is within `within`."""
-    if models.Installation.objects.filter(paused_all=True).exists():
-        return None
     now = clock_time.now()
     queued = (
-        models.Run.objects.filter(paths.ready(), status=lifecycle.Run.QUEUED)
+        models.Run.objects.filter(_startable(), paths.ready(), status=lifecycle.Run.QUEUED)
+        .exclude(reason="switch")  # nobody knows when it is lifted
         .order_by("wake_at")
         .values_list("wake_at", flat=True)
     )

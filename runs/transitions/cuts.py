@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from runs import exact, lifecycle, models
 from runs.models import paths
-from runs.transitions import clock_time, log, starts
+from runs.transitions import clock_time, log, pins, starts
 from runs.transitions.refusals import Invalid
 
 
@@ -91,6 +91,7 @@ def branch(
         pk=number,
         root_id=root or number,
         agent_version_id=source.agent_version_id,
+        pins=pins.now(source.agent_version.provider, source.agent_version.tools),
         title=title or source.title,
         input=given,
         input_digest=exact.digest_of(given),
@@ -123,6 +124,7 @@ def branch(
             "reason": reason,
             "from": [line.run_id, line.number],
             "reopened": True,
+            "pins": run.pins_id,
         },
         boundary=lifecycle.Boundary.CREATED if input is None else None,
     )

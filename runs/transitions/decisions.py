@@ -10,18 +10,19 @@ from typing import Any
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.transitions import audit, budgets, clock_time, holds, inbox, log, texts
+from runs.transitions import audit, budgets, clock_time, holds, inbox, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT = "approve", "reject"
 HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
-RETRY, STOP = "retry", "stop"
+RETRY, STOP, GO_ON = "retry", "stop", "go_on"
 ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.ACTION: (APPROVE, REJECT),
+    lifecycle.ReviewKind.PLAN: (APPROVE, REJECT),
     lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
-    lifecycle.ReviewKind.FAILURE: (RETRY, STOP),
+    lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON),
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
 
@@ -76,7 +77,7 @@ def _record(review_id: int, answer: Answer, *, by: Actor, user: models.User) -> 
         )
         now = clock_time.now()
         _check_right(review, run, answer, user)
-        if answer.stop:
+        if answer.stop or (answer.verdict == STOP and pins.asked(review)):
             holds.may_stop(by)
         _check_fresh(review, answer, now)
         _check_fit(review, run, answer, now)
@@ -121,7 +122,8 @@ def withdraw(review_id: int, *, by: Actor) -> None:
         now = clock_time.now()
         if not rights.may_decide(by.user.roles(), review.groups):
             raise NotYours("You may not take this approval back; a reviewer can.")
-        if review.status != lifecycle.Review.APPROVED or review.consumed_by_id is not None:
+        started = review.kind != lifecycle.ReviewKind.ACTION or review.consumed_by_id is not None
+        if review.status != lifecycle.Review.APPROVED or started:
             raise Stale("It's too late: this has already started.")
         review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.SUPERSEDED, by="P")
         review.closed_at = now
@@ -190,6 +192,10 @@ def _check_fit(review: models.Review, run: models.Run, answer: Answer, now: date
         raise Invalid(f"{answer.verdict!r} is no answer to this question.")
     if review.kind == lifecycle.ReviewKind.BUDGET:
         budgets.check_fit(run, verdict=answer.verdict, amount=answer.amount, reason=answer.reason)
+    if review.kind == lifecycle.ReviewKind.FAILURE:
+        fits = (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
+        if answer.verdict not in fits:
+            raise Invalid(f"{answer.verdict!r} is no answer to this question.")
     if answer.stop and answer.verdict != REJECT:
         raise Invalid("Only a rejection can stop the run too.")
     if answer.verdict == REJECT and not texts.says(answer.reason):
@@ -275,7 +281,8 @@ def content_of(*, receipt: str, amount: int | None) -> dict[str, Any]:
 
 
 def _stops(review: models.Review, answer: Answer) -> bool:
-    return answer.stop or (review.kind == lifecycle.ReviewKind.BUDGET and answer.verdict == STOP)
+    ends = review.kind == lifecycle.ReviewKind.BUDGET or pins.asked(review)
+    return answer.stop or (ends and answer.verdict == STOP)
 
 
 def winner(review: models.Review) -> str:

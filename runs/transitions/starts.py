@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import blob
-from runs.transitions import audit, clock_time, log, texts
+from runs.transitions import audit, clock_time, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -76,6 +76,7 @@ def _create(
         pk=number,
         root_id=number,
         agent_version=version,
+        pins=pins.now(version.provider, version.tools),
         title=title,
         input=exact.stored(text),
         input_digest=exact.digest(text),
@@ -90,7 +91,11 @@ def _create(
     )
     run.save(force_insert=True)
     lines = log.Log(run)
-    lines.append(lifecycle.EntryKind.INPUT, {"input": run.input}, boundary=lifecycle.Boundary.CREATED)
+    lines.append(
+        lifecycle.EntryKind.INPUT,
+        {"input": run.input, "pins": run.pins_id},
+        boundary=lifecycle.Boundary.CREATED,
+    )
     lines.flush()
     run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
     return run

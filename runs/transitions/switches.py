@@ -1,7 +1,8 @@
-"""What narrows, for the whole installation, what may run: policy and pause-all.
+"""What narrows, for the whole installation, what may run: the policy, and what is switched off.
 
 Each raises the gate epoch and commits, then raises the inbox number of every run that is being worked on, and only
-then returns: after the acknowledgement no effect starts that the older rules would have let through.
+then returns: after the acknowledgement no effect starts that the older rules would have let through. A switch changes
+no run's status; claim and gate read it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from typing import Any
 
 from runs import exact, lifecycle, models, rights
 from runs.policies import parsing
-from runs.transitions import audit, inbox
+from runs.tools import registry
+from runs.transitions import audit, clock_time, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours
+
+ALL, AGENT, TOOL = "all", "agent", "tool"
 
 
 def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.PolicyVersion:
     """Return the new policy version, in force when this returns. Refuses NotYours, and Invalid for bad rules."""
     _entitled(by)
-    if not reason.strip():
+    reason = texts.typed(reason, "reason")
+    if not texts.says(reason):
         raise Invalid("Say why the policy changes; the reason stays in its history.")
     try:
         parsing.parse(document)
@@ -35,7 +40,7 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
             number=newest + 1,
             rules=document,
             digest=exact.digest_of(document),
-            reason=reason.strip(),
+            reason=reason,
             created_by=by.user,
         )
         installation.policy_version = version
@@ -43,22 +48,50 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
         installation.save(update_fields=["policy_version", "gate_epoch"])
         content = {"version": version.number, "digest": version.digest, "epoch": installation.gate_epoch}
         audit.append("policy.changed", actor=by, subject=f"policy {current.policy.name}", content=content)
-    _interrupt("policy", by)
+    interrupt("policy", by)
     return version
 
 
-def pause_all(paused: bool, *, by: Actor) -> None:
+def pause_all(paused: bool, *, by: Actor, reason: str = "") -> None:
     """Stop every start of an effect in the installation, or let them go on. Refuses NotYours."""
+    _throw(ALL, on=paused, reason=reason, by=by)
+
+
+def pause_agent(name: str, paused: bool, *, by: Actor, reason: str = "") -> None:
+    """Let no run of this agent start anything, or let them go on. Refuses NotYours, and Invalid for no such agent."""
+    if not models.Agent.objects.filter(name=name).exists():
+        raise Invalid(f"There is no agent named {name!r}.")
+    _throw(f"{AGENT}:{name}", on=paused, reason=reason, by=by)
+
+
+def pause_tool(name: str, paused: bool, *, by: Actor, reason: str = "") -> None:
+    """Let no run start this tool, or let them again. Refuses NotYours, and Invalid for no such tool."""
+    if paused and name not in {tool.name for tool in registry.all()}:
+        raise Invalid(f"There is no tool named {name!r}.")
+    _throw(f"{TOOL}:{name}", on=paused, reason=reason, by=by)
+
+
+def _throw(what: str, *, on: bool, reason: str, by: Actor) -> None:
     _entitled(by)
+    assert by.user is not None
+    reason = texts.typed(reason, "reason")
     with committing("switch"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
-        installation.paused_all = paused
-        installation.gate_epoch += 1
-        installation.save(update_fields=["paused_all", "gate_epoch"])
-        content = {"paused": paused, "epoch": installation.gate_epoch}
-        audit.append("installation.paused" if paused else "installation.resumed", actor=by, subject="installation",
-                     content=content)  # fmt: skip
-    _interrupt("switch", by)
+        if (what in installation.switches) != on:
+            kept = {key: value for key, value in installation.switches.items() if key != what}
+            if on:
+                since = clock_time.now().isoformat()
+                kept[what] = {"by": by.user.get_username(), "reason": reason, "at": since}
+            installation.switches = kept
+            installation.paused_all = ALL in kept
+            installation.gate_epoch += 1
+            installation.save(update_fields=["switches", "paused_all", "gate_epoch"])
+            content = {"switch": what, "reason": reason, "epoch": installation.gate_epoch}
+            audit.append("switch.off" if on else "switch.on", actor=by, subject=what, content=content)
+    if on:
+        interrupt("switch", by)  # also when it stood already: whoever set it may have died before this
+    else:
+        _wake()
 
 
 def _entitled(by: Actor) -> None:
@@ -66,7 +99,7 @@ def _entitled(by: Actor) -> None:
         raise NotYours("Only an administrator may change this.")
 
 
-def _interrupt(why: str, by: Actor) -> None:
+def interrupt(why: str, by: Actor) -> None:
     """Make every worker read again before its next intent; about as many runs as there are worker slots."""
     for run_id in (
         models.Run.objects.filter(status=lifecycle.Run.RUNNING).order_by("id").values_list("id", flat=True)
@@ -75,3 +108,10 @@ def _interrupt(why: str, by: Actor) -> None:
             run = inbox.lock(run_id)
             if run.status == lifecycle.Run.RUNNING:
                 inbox.leave(run, models.Fact.Kind.WAKE, {"reason": why}, by=by.user, mover="P")
+
+
+def _wake() -> None:
+    """Let the runs that slept under a switch be looked at now; those that sleep under another lie down again."""
+    with committing("switch_wake"):
+        sleeping = models.Run.objects.filter(status=lifecycle.Run.QUEUED, reason="switch")
+        sleeping.update(wake_at=clock_time.now())

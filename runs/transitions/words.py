@@ -22,6 +22,16 @@ def stopped(who: str, reason: str) -> str:
     )
 
 
+def outdated() -> str:
+    """Its tool promises something else by now."""
+    return "Not done: the tool has changed since this was proposed. It may be proposed again, and a person reads it."
+
+
+def overtaken(who: str, reason: str) -> str:
+    """The plan was changed under it."""
+    return f"Not done: {who} changed this step of the plan. Reason: {reason}"
+
+
 def ended(cause: str) -> str:
     """The run failed while this call was open."""
     return f"Not done: the run stopped first ({cause})"

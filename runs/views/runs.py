@@ -23,7 +23,7 @@ def runs(request: doors.Request) -> HttpResponse:
         access.require(request.user, rights.Act.START)
         return _start(request)
     start = _form() if access.may(request.user, rights.Act.START) else None
-    page = runs_list.page(request.GET.dict(), start=start)
+    page = runs_list.page(request.GET.dict(), doors.viewer(request), start=start)
     part = "#live" if request.GET.get("part") == "live" else ""
     return render(request, f"runs.html{part}", {"section": "runs", "page": page})
 
@@ -70,5 +70,5 @@ def _again(
     start = forms.shown(known, given, token=inputs.new_token(), default=inputs.default_of, errors=errors)
     if request.htmx:
         return render(request, "runs.html#start", {"page": {"start": start}}, status=422)
-    page = runs_list.page({}, start=start)
+    page = runs_list.page({}, doors.viewer(request), start=start)
     return render(request, "runs.html", {"section": "runs", "page": page}, status=422)

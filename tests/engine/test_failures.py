@@ -122,14 +122,14 @@ def test_a_fault_of_the_engine_is_counted_and_ends_in_a_review(start: Start) -> 
     verifier.verify()
 
 
-def test_a_tool_that_is_gone_ends_the_run_with_one_sentence(start: Start, reviewer: models.User) -> None:
+def test_a_tool_that_is_gone_parks_the_run_with_one_sentence(start: Start, reviewer: models.User) -> None:
     run = go(start(step("lookup", "mail")))
     answer(only_review(run), reviewer, "approve")
     with mock.patch.dict(registry._tools):
         del registry._tools["world.lookup"]
         run = go(run)
-    assert run.status == "failed"
-    assert run.error == "The tool 'world.lookup' is no longer installed."
+    assert (run.status, run.reason) == ("waiting", "pins")
+    assert "The tool world.lookup is no longer installed." in only_review(run).content["cause"]
     assert World.effects() == []
     verifier.verify()
 

@@ -40,8 +40,8 @@ def test_a_tool_that_promises_something_else_never_runs(start: Start, reviewer: 
     answer(only_review(run), reviewer, "approve")
     with mock.patch.object(Lookup, "version", 2):
         run = go(run)
-    assert (run.status, World.effects()) == ("failed", [])
-    assert "has changed since this action was proposed" in run.error
+    assert (run.status, run.reason, World.effects()) == ("waiting", "pins", [])
+    assert "its version was 1 and is 2 now" in only_review(run).content["cause"]
 
 
 def test_an_approval_is_used_once(start: Start, reviewer: models.User) -> None:

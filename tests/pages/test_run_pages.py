@@ -8,12 +8,13 @@ import pytest
 from django.urls import reverse
 
 from runs import models
-from runs.transitions import branches, holds, redrives
+from runs.transitions import branches, holds, redrives, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import go, step
 from tests.pages.conftest import As
 from tests.pages.test_pages import RUN_PAGES, text
+from tests.pages.test_plan_form import token_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,3 +101,59 @@ def test_the_pages_of_attempts_say_what_they_are_and_what_they_wait_for(
             assert ("Dry run: nothing goes out" in page) == (run == dry)
     review = models.Review.objects.get(run=new)
     assert "Will do mail." in text(client, reverse("review", args=[review.pk]))
+
+
+def test_a_run_page_names_what_is_switched_off(who: factories.People, as_: As) -> None:
+    """Everything, its agent, a tool of its agent; nothing of another agent's, and nothing once it has ended."""
+    who.admin.first_name, who.admin.last_name = "Ada", "Lane"
+    who.admin.save()
+    admin, client = Actor(user=who.admin), as_(who.viewer)
+    run = go(factories.start(who.operator, step("lookup", "mail")))
+    other = factories.start(who.operator, step("lookup", "mail"))
+    switches.pause_tool("world.lookup", True, by=admin, reason="Wrong letterhead.")
+    switches.pause_agent(other.agent_version.agent.name, True, by=admin)
+    page = text(client, reverse("run", args=[run.pk]))
+    assert "“world.lookup” is paused by Ada Lane since" in page
+    assert ": Wrong letterhead." in page
+    assert "All runs" not in page
+    page = text(client, reverse("run", args=[other.pk]))
+    assert "All runs of this agent are paused by Ada Lane" in page
+    assert "paused together with others by an administrator" in page
+    assert "paused together with others" in text(client, reverse("runs"))
+    switches.pause_all(True, by=admin)
+    assert "All runs are paused by Ada Lane" in text(client, reverse("run", args=[run.pk]))
+
+
+def test_a_stopped_run_says_what_it_waits_for(who: factories.People, as_: As) -> None:
+    run = factories.in_doubt(who.operator, who.reviewer)
+    holds.stop(run.pk, reason="Enough.", by=Actor(user=who.operator))
+    go(run)
+    page = text(as_(who.viewer), reverse("run", args=[run.pk]))
+    assert "asked it to stop. It can&#x27;t end before it is known what happened." in page
+    assert "Did this happen? Will do parcel." in page
+
+
+def test_an_administrator_pauses_and_lifts_on_the_list_of_runs(who: factories.People, as_: As) -> None:
+    """Everybody sees what is paused; only administrators get the forms, and a made-up switch is refused."""
+    run = factories.start(who.operator, step("lookup", "mail"))
+    client, address = as_(who.admin), reverse("runs")
+
+    def throw(**given: str) -> int:
+        token = token_of(text(client, address))
+        return client.post(reverse("switch"), {**given, **token}).status_code
+
+    agent = f"agent:{run.agent_version.agent.name}"
+    assert f'<option value="{agent}">' in text(client, address)
+    assert throw(what=agent, on="1", reason="Wrong letters.") == 303
+    assert throw(what="tool:world.lookup", on="1", reason="Broken.") == 303
+    page = text(as_(who.viewer), address)
+    assert "All runs of “Test agent” are paused by admin-1" in page
+    assert "“world.lookup” is paused by admin-1" in page
+    assert "Let it go on" not in page
+    assert f'<option value="{agent}">' not in text(client, address)
+    assert throw(what=agent) == 303
+    assert throw(what="everything", on="1") == throw(what="tool:nothing", on="1") == 422
+    assert set(models.Installation.objects.get(pk=1).switches) == {"tool:world.lookup"}
+    other = as_(who.operator)
+    given = {"what": "all", "on": "1", **token_of(text(other, address))}
+    assert other.post(reverse("switch"), given).status_code == 403

@@ -7,10 +7,13 @@ from runs.transitions.steps.fold_in import fold_in
 from runs.transitions.steps.intent import Intent, Wish, intent
 from runs.transitions.steps.lost_calls import book_call
 from runs.transitions.steps.park import later, pause, wait
+from runs.transitions.steps.plan_reviews import ask_plan
 from runs.transitions.steps.plans import Change
+from runs.transitions.steps.plans import step as plan_step
 from runs.transitions.steps.prepare import Prepared, prepare
 from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
 from runs.transitions.steps.refill import refill
+from runs.transitions.steps.renewal import ask_pins, overtake, settle_pins
 from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
 from runs.transitions.steps.simulate import Simulated, simulate
@@ -27,6 +30,8 @@ __all__ = [
     "Simulated",
     "Verdict",
     "Wish",
+    "ask_pins",
+    "ask_plan",
     "book_call",
     "cancel",
     "claim",
@@ -38,7 +43,9 @@ __all__ = [
     "happened",
     "intent",
     "later",
+    "overtake",
     "pause",
+    "plan_step",
     "prepare",
     "read",
     "read_failed",
@@ -46,6 +53,7 @@ __all__ = [
     "renew",
     "reopen",
     "reply",
+    "settle_pins",
     "simulate",
     "unknown",
     "wait",

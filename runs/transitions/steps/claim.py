@@ -34,8 +34,7 @@ def claim(run_id: int) -> Claim | None:
         now = clock_time.now()
         if not _takeable(run, now):
             return None
-        installation = models.Installation.objects.only("paused_all").get(pk=1)
-        if installation.paused_all:
+        if run.status == lifecycle.Run.QUEUED and _switched_off(run):
             return None
         # What came before it in its lineage must have ended, with nothing open or unknown that nobody gave up.
         if not run.begun and not models.Run.objects.filter(paths.ready(), pk=run_id).exists():
@@ -74,6 +73,13 @@ def _takeable(run: models.Run, now: object) -> bool:
     longest = max(settings.CKPTSITE["LEASE"], longest_effect() + settings.CKPTSITE["MARGIN"])
     # A little beyond the longest lease that anybody can have taken: then the clock went back.
     return run.lease_until < now or run.lease_until > now + clock_time.seconds(1.5 * longest)  # type: ignore[operator]
+
+
+def _switched_off(run: models.Run) -> bool:
+    """Return whether a switch keeps this run from being taken up; one that was cut off is taken over all the same."""
+    installation = models.Installation.objects.only("paused_all", "switches").get(pk=1)
+    paused = installation.paused("agent")
+    return installation.paused_all or bool(paused and run.agent_version.agent.name in paused)
 
 
 def longest_effect() -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.transitions import clock_time, words
-from runs.transitions.steps import closing, lost_calls, plans, settle
+from runs.transitions.steps import closing, lost_calls, plans, renewal, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
@@ -40,6 +40,8 @@ def _fold(work: Work, fact: models.Fact) -> None:
             _retry(work, fact)
         case Kind.USAGE:
             lost_calls.replace_estimate(work, fact)
+        case Kind.PLAN_EDIT:
+            _plan_edit(work, fact)
         case _:
             work.log.append(lifecycle.EntryKind.NOTE, {**fact.content, "code": fact.kind, "by": _who(fact)})
 
@@ -57,7 +59,11 @@ def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Actio
 
 def _decision(work: Work, fact: models.Fact) -> None:
     review, action = _subject(work, fact)
-    if action is None:
+    if review.kind == lifecycle.ReviewKind.PLAN:
+        _plan(work, fact, review)
+    elif fact.content["answer"] == "go_on":
+        renewal.go_on(work, fact, review, who=_who(fact))
+    elif action is None:
         _note(work, fact)
     elif review.kind == lifecycle.ReviewKind.IN_DOUBT:
         _answer(work, fact, review, action)
@@ -155,6 +161,23 @@ def _retry(work: Work, fact: models.Fact) -> None:
     failed = models.PlanStep.objects.filter(run=work.run, state=lifecycle.Step.FAILED).order_by("order")
     for key in failed.values_list("key", flat=True):
         plans.mark(work, key, lifecycle.Step.PENDING)
+
+
+def _plan(work: Work, fact: models.Fact, review: models.Review) -> None:
+    """The plan was approved, if it is still this one; a refusal is a note, and the run ends with it as its cause."""
+    if fact.content["answer"] != "approve" or review.revision != work.run.plan_version:
+        _note(work, fact)
+        return
+    work.run.approved_plan = review.revision
+    content = {**fact.content, "by": _who(fact), "plan": review.revision}
+    work.log.append(lifecycle.EntryKind.DECISION, content, boundary=lifecycle.Boundary.PLANNED)
+
+
+def _plan_edit(work: Work, fact: models.Fact) -> None:
+    """A person saved another plan: what it overtakes is closed before anything else happens."""
+    _note(work, fact)
+    calls = [((position, index), step) for position, index, step in fact.content["overtaken"]]
+    plans.supersede(work, calls, words.overtaken(_who(fact), fact.content["reason"]))
 
 
 def _note(work: Work, fact: models.Fact) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import F
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import texts
-from runs.transitions.steps import closing
+from runs.transitions import log, texts
+from runs.transitions.steps import closing, guards
 from runs.transitions.steps._statement import Work
 
 
@@ -31,11 +31,25 @@ def apply(work: Work, call: CallId, change: Change) -> None:
         mark(work, change.skip, lifecycle.Step.SKIPPED)
         text = f"Step {change.skip} skipped."
     else:
-        _version(work, change)
-        text = f"Plan version {work.run.plan_version} saved."
+        kept = _kept(work.run, change)
+        write(work.run, work.log, replace(change, steps=kept.steps))
+        text = " ".join([f"Plan version {work.run.plan_version} saved.", *kept.notes])
     closing.close(
         work, call, step=None, status=lifecycle.Action.SUCCEEDED, text=text, ran=False, boundary=None
     )
+
+
+def step(raw: Any, number: int) -> dict[str, Any]:
+    """Return one step as a version holds it; refuse (ValueError) with one sentence what isn't one."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
+        raise ValueError(f"step {number} needs an id.")
+    if len(raw["id"]) > 120 or texts.storable(raw["id"]) != raw["id"]:
+        raise ValueError(
+            f"the id of step {number} is longer than 120 characters or holds one that can't be stored."
+        )
+    if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
+        raise ValueError(f"step {raw['id']!r} needs a title and a body.")
+    return {"id": raw["id"], "title": raw["title"][:300], "body": dict(raw["body"])}
 
 
 def mark(work: Work, step: str, state: str) -> None:
@@ -44,30 +58,79 @@ def mark(work: Work, step: str, state: str) -> None:
     models.PlanStep.objects.filter(run=work.run, key=step).update(state=state)
 
 
-def _version(work: Work, change: Change) -> None:
-    run = work.run
+def supersede(work: Work, calls: Iterable[tuple[CallId, str | None]], text: str) -> None:
+    """Close the open calls of changed steps before anything of them starts; their steps are to do again.
+
+    What was sent stays as it is: nobody can change it any more.
+    """
+    for call, step in calls:
+        rows = models.Action.objects.filter(run=work.run, reply_position=call[0], call_index=call[1])
+        if not rows.exists():  # a read, or a control call
+            closing.close(
+                work, call, step=step, status=lifecycle.Action.SUPERSEDED, text=text, ran=False, boundary=None,
+                step_state=lifecycle.Step.PENDING,
+            )  # fmt: skip
+            continue
+        action = work.action(call)
+        if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD, lifecycle.Action.APPROVED}:
+            continue
+        asked = models.Review.objects.filter(
+            action=action, kind=lifecycle.ReviewKind.ACTION, consumed_by__isnull=True
+        )
+        asked.filter(status__in=(lifecycle.Review.OPEN, lifecycle.Review.APPROVED)).update(
+            status=lifecycle.Review.SUPERSEDED, closed_at=work.now
+        )
+        work.inbox_changed = True
+        work.move(action, lifecycle.Action.SUPERSEDED, not_before=None, blocked_by=None)
+        closing.close_effect(
+            work, action, status=action.status, text=text, ran=False, step_state=lifecycle.Step.PENDING
+        )
+
+
+def definitions(run: models.Run, **only: Any) -> list[dict[str, Any]]:
+    """Return the steps of the current plan, or some of them, as a version holds them."""
+    rows = models.PlanStep.objects.filter(run=run, **only).order_by("order").only("key", "title", "body")
+    return [{"id": row.key, "title": row.title, "body": row.body} for row in rows]
+
+
+def _kept(run: models.Run, change: Change) -> guards.Kept:
+    """Return the agent's new steps with what people guarded kept."""
+    if change.replace is not None:
+        return guards.in_place(definitions(run, key=change.replace)[0], change.steps)
+    waiting = definitions(run, state__in=(lifecycle.Step.PENDING, lifecycle.Step.ACTIVE))
+    return guards.whole(waiting, change.steps)
+
+
+def write(
+    run: models.Run,
+    lines: log.Log,
+    change: Change,
+    *,
+    author: models.User | None = None,
+    boundary: str | None = None,
+) -> models.Plan:
+    """Return the next version of the locked run's plan, written to the log and to the rows of the current plan."""
     run.plan_version += 1
     steps = [{"id": raw["id"], "title": raw["title"], "body": raw["body"]} for raw in change.steps]
-    line = work.log.append(
+    line = lines.append(
         lifecycle.EntryKind.PLAN,
         {
             "version": run.plan_version,
             "replace": change.replace,
             "steps": steps,
             "reason": change.reason,
-            "author": None,
+            "author": author.get_username() if author else None,
         },
+        boundary=boundary,
     )
     _project(run, change.replace, steps)
-    whole = [
-        {"id": row.key, "title": row.title, "body": row.body}
-        for row in models.PlanStep.objects.filter(run=run).order_by("order").only("key", "title", "body")
-    ]
-    models.Plan.objects.create(
+    whole = definitions(run)
+    return models.Plan.objects.create(
         run=run,
         version=run.plan_version,
         steps=whole,
         digest=exact.digest_of(whole),
+        author=author,
         reason=texts.storable(change.reason),
         position=line.position,
     )

@@ -45,6 +45,7 @@ def did_not_happen(
             again=lifecycle.Action.APPROVED if again else None,
         )
         if action.status == lifecycle.Action.APPROVED and wake_after:
+            work.run.error = texts.storable(reason)  # said on the run's page until something gets done
             action.not_before = work.now + clock_time.seconds(wake_after)
             action.save(update_fields=["not_before"])
             work.log.append(

@@ -1,0 +1,60 @@
+"""One call of a reply as data: what was proposed, what was released, each send, and what has come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runs import lifecycle
+
+CallId = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One send of an effect. `outcome` is None until known: happened, did_not_happen or unknown."""
+
+    number: int
+    fence: int
+    deadline: str
+    horizon: str
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallState:
+    """One call of a reply and what has come of it."""
+
+    id: CallId
+    tool: str
+    effect: str
+    tier: int
+    step: str | None
+    digest: str
+    status: str = lifecycle.Action.PROPOSED
+    verdict: str | None = None
+    review: int | None = None
+    not_before: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    failures: int = 0
+    revision: int = 1
+    closed: bool = False
+
+    @property
+    def is_control(self) -> bool:
+        """Return whether this is a control call (plan, finish), which has no action row."""
+        return self.effect == "control"
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether this call changes nothing outside."""
+        return self.effect == "read"
+
+    @property
+    def is_effect(self) -> bool:
+        """Return whether this call changes the world and so has an action row."""
+        return not self.is_control and not self.is_read
+
+    @property
+    def unsettled(self) -> bool:
+        """Return whether the world may hold this effect, and may not."""
+        return self.status in lifecycle.ACTION_UNSETTLED
