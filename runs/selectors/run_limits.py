@@ -44,14 +44,9 @@ def _line(row: models.Account, run: models.Run) -> run_models.Limit:
     left = max(0, row.limit - used - reserved)
     of = f"{measures.amount(row.measure, used)} of {measures.amount(row.measure, row.limit)}"
     holds = f", {measures.amount(row.measure, reserved)} reserved for work under way" if reserved else ""
-    sentence = (
-        f"{_HAVE[row.scope]} used {of} ({percent} %){holds}; {measures.amount(row.measure, left)} left."
-    )
-    return run_models.Limit(
-        sentence=f"Used up: {sentence}"
-        if percent >= 100
-        else f"Nearly used up: {sentence}"
-        if percent >= WARN
-        else sentence,
-        warn=percent >= WARN,
-    )
+    later = row.root_id is not None and run.root_id != run.pk
+    have = "This run and the attempts before it have" if later else _HAVE[row.scope]
+    sentence = f"{have} used {of} ({percent} %){holds}; {measures.amount(row.measure, left)} left."
+    if percent >= WARN:
+        sentence = f"{'Used' if percent >= 100 else 'Nearly used'} up: {sentence}"
+    return run_models.Limit(sentence=sentence, warn=percent >= WARN)
