@@ -228,6 +228,8 @@ if CKPTSITE["HEARTBEAT"] >= CKPTSITE["LEASE"]:
     )
 # The engine refuses to work on a server that may forget commits; tests run on such a one on purpose.
 CKPTSITE_ALLOW_ASYNC_COMMIT = env.flag("CKPTSITE_ALLOW_ASYNC_COMMIT", default=False)
+# Whether a standby that takes over has every commit; only then effects go on by themselves after a failover.
+CKPTSITE_SYNCHRONOUS_REPLICATION = env.flag("CKPTSITE_SYNCHRONOUS_REPLICATION", default=False)
 
 LOGGING = logs.configure(
     form=env.choice("LOG_FORMAT", "json", among=("json", "console")),

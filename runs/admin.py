@@ -79,5 +79,10 @@ _columns(
 )
 _columns(models.Blob, "size", "created_at")
 _columns(
-    models.Installation, "gate_epoch", "policy_version", "paused_all", related=("policy_version__policy",)
+    models.Installation,
+    "gate_epoch",
+    "policy_version",
+    "paused_all",
+    "restored",
+    related=("policy_version__policy",),
 )

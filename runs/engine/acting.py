@@ -11,7 +11,7 @@ from django.conf import settings
 
 from runs import exact, planner, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import keeping, outside, preparing, verdicts
+from runs.engine import keeping, origin, outside, preparing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools.contract import DidNotHappen, Receipt, Tool
@@ -26,6 +26,7 @@ BACKOFF = 2.0
 def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> None:
     """Pass the gate and carry out one effect. Refuses Changed, LostAuthority and ContractChanged."""
     action = front.actions[move.call.id]
+    origin.require_memory()
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)
     policy = verdicts.in_force()
@@ -57,6 +58,7 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
         raise Changed("the answer to the commit of an intent was lost") from error
     if intent is None:
         return
+    origin.remember(run=front.run.pk, action=intent.action_id, attempt=intent.attempt, key=intent.key)
     log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
     # The deadline counts from before the commit: never later than the one that was committed. A tool that outlives
     # it takes this process with it before the horizon, after which others may conclude that nothing happened.

@@ -14,6 +14,7 @@ from runs.engine import (
     acting,
     frontier,
     heartbeat,
+    origin,
     outside,
     paying,
     preparing,
@@ -41,6 +42,7 @@ def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
 
     `stopping` is asked between two moves: a worker that is told to stop hands the run back at once.
     """
+    origin.ensure()
     claim = steps.claim(run_id)
     if claim is None:
         return False
@@ -75,6 +77,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
             if unread:  # what woke the run is read first; looking at the run before that would be in vain
                 steps.fold_in(claim)
                 unread = False
+            origin.ensure()  # the connection may be a new one since the last move
             front = frontier.load(claim, looked=looked)
             move = planner.next_move(front.situation)
             if isinstance(move, planner.LookUp):
@@ -143,7 +146,7 @@ def _perform(
                 steps.finish(
                     claim, call.id, summary=arguments["summary"], result=arguments.get("result"), seen=seen
                 )
-    except preparing.ContractChanged as error:
+    except (preparing.ContractChanged, origin.Forgetful) as error:
         return _contract_changed(claim, front, str(error))
     return isinstance(move, RESTS)
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 
 from runs import hints
-from runs.engine import advance
+from runs.engine import advance, zombies
 from runs.transitions import clocks, pins
 
 log = structlog.get_logger(__name__)
@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 
 def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
+    zombies.sweep()
     clocks.expire_reviews()
     clocks.wake_stranded()
     pins.wake_restored()

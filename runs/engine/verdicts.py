@@ -35,7 +35,7 @@ def in_force() -> InForce:
         epoch=row.gate_epoch,
         version=row.policy_version_id,
         rules=_rules(row.policy_version_id),
-        paused_all=row.paused_all,
+        paused_all=row.halted,
         paused_agents=row.paused("agent"),
         paused_tools=row.paused("tool"),
     )

@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections
 
-from runs.engine import advance
+from runs.engine import advance, zombies
 from runs.transitions import clocks, pins
 
 log = structlog.get_logger(__name__)
@@ -35,6 +35,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
     close_old_connections()
     done = 0
     while not stopping():
+        zombies.sweep()
         clocks.expire_reviews()
         clocks.wake_stranded()
         pins.wake_restored()

@@ -13,6 +13,7 @@ from runs.models.plan import Plan, PlanStep
 from runs.models.policy import Policy, PolicyVersion
 from runs.models.review import Decision, Review
 from runs.models.run import Run
+from runs.models.tenure import Tenure
 from runs.models.user import User
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "Review",
     "Revision",
     "Run",
+    "Tenure",
     "User",
 ]

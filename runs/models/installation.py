@@ -24,6 +24,9 @@ class Installation(models.Model):
     switches = ExactField(default=dict)
     """What is switched off: "all", "agent:<name>" or "tool:<name>", each with who, why and since when."""
     system = models.CharField(max_length=120, blank=True)
+    restored = models.BooleanField(default=False)
+    restored_at = models.DateTimeField(null=True)
+    restored_why = models.TextField(blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -37,3 +40,8 @@ class Installation(models.Model):
         return frozenset(
             name for what, _, name in (key.partition(":") for key in self.switches) if what == kind
         )
+
+    @property
+    def halted(self) -> bool:
+        """Whether no effect may start anywhere: somebody paused everything, or the database was restored."""
+        return self.paused_all or self.restored

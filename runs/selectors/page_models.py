@@ -31,6 +31,7 @@ class Shell:
     can_start: bool
     is_admin: bool = False
     groups: tuple[str, ...] = ()
+    halted: str = ""  # why no effect starts anywhere, where the database is the reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,6 +90,7 @@ class Doubt:
     attempts: int
     evidence: tuple[page_models.Fact, ...] = ()
     lookup: bool = False  # the tool can look by itself
+    worker: str = ""  # whether the process that sent it can still be at it
 
 
 @dataclass(frozen=True, kw_only=True)

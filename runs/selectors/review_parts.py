@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import F, Subquery
 
 from runs import lifecycle, models
-from runs.selectors import deciding, page_models, review_models, tools
+from runs.selectors import deciding, page_models, review_models, tools, workers
 
 Votes = tuple[tuple[review_models.Vote, int], ...]
 
@@ -254,6 +254,7 @@ def doubt(review: Any, action: models.Action) -> review_models.Doubt:
             for row in rows
         ),
         lookup=tools.looks_up(action.tool),
+        worker=workers.of(action),
     )
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from runs import rights
+from runs import models, rights
 from runs.selectors import deciding, page_models, queue
+
+
+def _halted() -> str:
+    """Return why no effect starts at all, where the database itself is the reason."""
+    row = models.Installation.objects.get(pk=1)
+    if not row.restored:
+        return ""
+    return f"No effect is started. {row.restored_why} An administrator has to release it (manage.py release_restored)."
 
 
 def shell(viewer: deciding.Viewer) -> page_models.Shell:
@@ -13,4 +21,5 @@ def shell(viewer: deciding.Viewer) -> page_models.Shell:
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         groups=tuple(sorted(viewer.roles)),
+        halted=_halted() if viewer.roles else "",
     )

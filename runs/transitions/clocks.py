@@ -135,8 +135,8 @@ def _condition(now: datetime.datetime) -> Q:
 
 def _startable() -> Q:
     """Return the condition that no switch keeps a queued run from being taken up."""
-    installation = models.Installation.objects.only("paused_all", "switches").get(pk=1)
-    if installation.paused_all:
+    installation = models.Installation.objects.get(pk=1)
+    if installation.halted:
         return Q(pk__in=[])
     paused = installation.paused("agent")
     return ~Q(agent_version__agent__name__in=paused) if paused else Q()

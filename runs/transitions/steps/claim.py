@@ -9,7 +9,7 @@ from runs import lifecycle, models, points
 from runs.models import paths
 from runs.models.run import FORMAT
 from runs.tools import registry
-from runs.transitions import clock_time, log
+from runs.transitions import clock_time, log, tenures
 from runs.transitions.committing import committing
 from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Claim
@@ -55,6 +55,7 @@ def claim(run_id: int) -> Claim | None:
             update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "beat_at", "wake_at",
                            "reason", "active_seconds", "advance"],
         )  # fmt: skip
+        tenures.note(run.pk, run.fence, took_over=took_over)
         return Claim(
             run_id=run.pk,
             fence=run.fence,
@@ -77,9 +78,9 @@ def _takeable(run: models.Run, now: object) -> bool:
 
 def _switched_off(run: models.Run) -> bool:
     """Return whether a switch keeps this run from being taken up; one that was cut off is taken over all the same."""
-    installation = models.Installation.objects.only("paused_all", "switches").get(pk=1)
+    installation = models.Installation.objects.get(pk=1)
     paused = installation.paused("agent")
-    return installation.paused_all or bool(paused and run.agent_version.agent.name in paused)
+    return installation.halted or bool(paused and run.agent_version.agent.name in paused)
 
 
 def longest_effect() -> float:

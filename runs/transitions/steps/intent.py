@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, rights
 from runs.state import CallId
-from runs.transitions import clock_time
+from runs.transitions import clock_time, restores
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -53,7 +53,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         installation = models.Installation.objects.get(pk=1)
         if run.mode != models.Run.Mode.LIVE:
             raise Changed(f"run {run.pk} is a dry run, which starts nothing")
-        if run.stop_at is not None or run.hold_by_id is not None or installation.paused_all:
+        if run.stop_at is not None or run.hold_by_id is not None or installation.halted:
             raise Changed(f"run {run.pk} was stopped or held")
         if installation.gate_epoch != wish.epoch:
             raise Changed("the gate epoch has moved")
@@ -78,7 +78,12 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             if found.blocking.owner.status == lifecycle.Action.ABANDONED:
                 settle.ask_about_earlier(work, found.blocking.owner)
             return None
-        return _start(work, action, review, wish, found)
+        assumed = restores.suspect(action, installation.restored_at)
+        intent = _start(work, action, review, wish, found)
+        if assumed:
+            restores.assume_sent(intent_of=action)
+            return None  # nothing is sent: what came of it is found out first
+        return intent
 
 
 def _review(run: models.Run, call: CallId) -> models.Review | None:

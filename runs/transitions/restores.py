@@ -1,0 +1,97 @@
+"""A database that isn't the one that was written to: nothing starts in it until a person says so."""
+
+from __future__ import annotations
+
+import datetime
+
+from runs import lifecycle, models, rights
+from runs.transitions import audit, clock_time, switches, texts
+from runs.transitions.actor import ENGINE, Actor
+from runs.transitions.committing import committing
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+
+def adopt(origin: str, *, before: str = "", why: str = "") -> bool:
+    """Return whether this was noted as the database that the installation writes to, where `before` was noted."""
+    with committing("adopt"):
+        installation = models.Installation.objects.select_for_update().get(pk=1)
+        if installation.system != before:
+            return False
+        installation.system = origin
+        installation.save(update_fields=["system"])
+        if before:
+            audit.append("database.followed", actor=ENGINE, subject="installation",
+                         content={"before": before, "after": origin, "why": why})  # fmt: skip
+        return True
+
+
+def found(origin: str, *, why: str) -> bool:
+    """Stop every start of an effect, because the database was restored, copied or rolled back; say so once.
+
+    Return whether that is news. Like every switch it raises the gate's epoch, and takes effect before it returns.
+    """
+    with committing("restored"):
+        installation = models.Installation.objects.select_for_update().get(pk=1)
+        before = installation.system
+        news = not installation.restored
+        installation.system = origin
+        if news:
+            installation.restored = True
+            installation.restored_at = clock_time.now()
+            installation.restored_why = texts.storable(why)
+            installation.gate_epoch += 1
+        installation.save(
+            update_fields=["system", "restored", "restored_at", "restored_why", "gate_epoch"],
+        )
+        content = {"before": before, "after": origin, "why": why, "epoch": installation.gate_epoch}
+        if news or before != origin:
+            audit.append("database.restored", actor=ENGINE, subject="installation", content=content)
+    if news:
+        switches.interrupt("restored", ENGINE)
+    return news
+
+
+def release(*, reason: str, by: Actor) -> None:
+    """Let effects start again. Refuses NotYours, Invalid without a reason, and Stale when nothing is to be released.
+
+    What was approved before isn't simply sent: it may have been sent from the lost part of the history, so it is
+    looked up, or a person is asked.
+    """
+    if by.user is None or not rights.may(by.user.roles(), rights.Act.SWITCH):
+        raise NotYours("Only an administrator may release a restored database.")
+    if not reason.strip():
+        raise Invalid("Say why effects may start again; the reason stays in the record.")
+    with committing("release_restored"):
+        installation = models.Installation.objects.select_for_update().get(pk=1)
+        if not installation.restored:
+            raise Stale("The database isn't waiting for a release.")
+        installation.restored = False
+        installation.save(update_fields=["restored"])
+        audit.append(
+            "database.released", actor=by, subject="installation", content={"reason": reason.strip()}
+        )
+
+
+def suspect(action: models.Action, restored_at: datetime.datetime | None) -> bool:
+    """Return whether an approved action may have been sent already, from a part of the history that was lost.
+
+    It existed when the database was found restored, and no intent has been written for it since.
+    """
+    if restored_at is None or action.created_at > restored_at or action.status != lifecycle.Action.APPROVED:
+        return False
+    since = models.Entry.objects.filter(
+        run=action.run_id,
+        kind=lifecycle.EntryKind.INTENT,
+        position__gt=action.reply_position,
+        created_at__gt=restored_at,
+    )
+    call = [action.reply_position, action.call_index]
+    return not any(entry.content["call"] == call for entry in since)
+
+
+def assume_sent(*, intent_of: models.Action) -> None:
+    """Let an intent just written stand for one that the lost part of the history may have held.
+
+    It may have been sent as early as the action could be, so that is what the key's window counts from.
+    """
+    models.Occurrence.objects.filter(pk=intent_of.occurrence_id).update(first_sent_at=intent_of.created_at)

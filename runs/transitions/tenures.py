@@ -1,0 +1,92 @@
+"""Noting which process holds a claim, and what became of those that lost theirs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ckptsite.services import processes
+from runs import lifecycle, models
+from runs.transitions import clock_time
+from runs.transitions.committing import committing
+
+BATCH = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """A process as others can recognise it: machine, number, start; `alone` if it does one thing at a time."""
+
+    host: str
+    pid: int
+    started: str
+    alone: bool
+
+
+def me() -> Process:
+    """Return this process."""
+    alone = threading.current_thread() is threading.main_thread()
+    host, started = _known(os.getpid())
+    return Process(host=host, pid=os.getpid(), started=started, alone=alone)
+
+
+@lru_cache(maxsize=2)
+def _known(pid: int) -> tuple[str, str]:
+    """Return machine and start of this process. Process numbers mean something only within their namespace."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return f"{socket.gethostname()} {space}".strip(), processes.started_at(pid) or ""
+
+
+def note(run_id: int, fence: int, *, took_over: bool) -> None:
+    """Note that this process holds the claim with this fence. The caller's transaction has locked the run."""
+    held = models.Tenure.objects.filter(run=run_id, lost_at__isnull=True)
+    if took_over:
+        held.update(lost_at=clock_time.now())
+    mine = me()
+    now = {
+        "fence": fence, "host": mine.host, "pid": mine.pid, "started": mine.started, "alone": mine.alone,
+        "claimed_at": clock_time.now(),
+    }  # fmt: skip
+    if took_over or not held.update(**now):
+        models.Tenure.objects.create(run_id=run_id, **now)
+
+
+def lose() -> int:
+    """Return how many claims have outlived their lease since the last look; nobody may have taken the runs over."""
+    with committing("lose"):
+        return models.Tenure.objects.filter(
+            lost_at__isnull=True,
+            run__status=lifecycle.Run.RUNNING,
+            run__lease_until__lt=clock_time.now(),
+        ).update(lost_at=clock_time.now())
+
+
+def lost(host: str) -> list[models.Tenure]:
+    """Return the claims of this machine's processes that were lost, and of which nobody knows yet how they ended."""
+    found = models.Tenure.objects.filter(host=host, lost_at__isnull=False, gone_at__isnull=True)
+    return list(found.order_by("lost_at")[:BATCH])
+
+
+def moved_on(tenure: models.Tenure) -> bool:
+    """Return whether the same process has claimed a run since: then it has left this one."""
+    return (
+        models.Tenure.objects.filter(
+            host=tenure.host, pid=tenure.pid, started=tenure.started, claimed_at__gt=tenure.claimed_at
+        )
+        .exclude(pk=tenure.pk)
+        .exists()
+    )
+
+
+def gone(tenure: models.Tenure) -> bool:
+    """Note that the process behind a lost claim can send nothing more for it; return whether that is news."""
+    with committing("gone"):
+        return bool(
+            models.Tenure.objects.filter(pk=tenure.pk, gone_at__isnull=True).update(gone_at=clock_time.now())
+        )
