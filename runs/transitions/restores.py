@@ -94,4 +94,6 @@ def assume_sent(*, intent_of: models.Action) -> None:
 
     It may have been sent as early as the action could be, so that is what the key's window counts from.
     """
-    models.Occurrence.objects.filter(pk=intent_of.occurrence_id).update(first_sent_at=intent_of.created_at)
+    assert intent_of.occurrence is not None
+    intent_of.occurrence.first_sent_at = intent_of.created_at
+    intent_of.occurrence.save(update_fields=["first_sent_at"])
