@@ -200,6 +200,10 @@ def _switches() -> None:
         found = {what: (switch["by"], switch["reason"]) for what, switch in row.switches.items()}
     if found != told_of or row.paused_all != ("all" in told_of):
         raise Broken("installation: its switches are not what the audit chain says")
+    about = models.AuditEvent.objects.filter(act__in=("database.restored", "database.released"))
+    last = about.order_by("-seq").values_list("act", flat=True).first()
+    if row.restored != (last == "database.restored"):
+        raise Broken("installation: whether it waits for a release is not what the audit chain says")
 
 
 def _decisions() -> None:

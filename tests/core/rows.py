@@ -148,6 +148,18 @@ def occurrence(**more: Any) -> models.Occurrence:
     return models.Occurrence.objects.create(owner=owner, **(given | more))
 
 
+def tenure(**more: Any) -> models.Tenure:
+    given: dict[str, Any] = {
+        "run": more.pop("run", None) or run(),
+        "fence": 1,
+        "host": "here",
+        "pid": 1,
+        "started": "then",
+        "alone": True,
+    }
+    return models.Tenure.objects.create(**(given | more))
+
+
 def evidence(**more: Any) -> models.Evidence:
     given: dict[str, Any] = {
         "action": more.pop("action", None) or action(),

@@ -72,6 +72,8 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_revision_number": lambda: twice(rows.revision, action=rows.action()),
     "runs_occurrence_state": lambda: rows.occurrence(state="perhaps"),
     "runs_occurrence_number": _owned_twice,
+    "runs_tenure_fence": lambda: twice(rows.tenure, run=rows.run()),
+    "runs_tenure_gone_was_lost": lambda: rows.tenure(gone_at=timezone.now()),
     "runs_evidence_number": lambda: twice(rows.evidence, action=rows.action()),
     "runs_review_status": lambda: rows.review(status="ignored", closed_at=timezone.now()),
     "runs_review_kind": lambda: rows.review(kind="riddle", expires_at=None),

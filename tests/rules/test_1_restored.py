@@ -248,6 +248,15 @@ def test_1_13_a_person_releases_it_by_name_and_with_a_reason(person: Person) -> 
     assert not shell.shell(deciding.Viewer(user=rita, roles=frozenset({"reviewer"}))).halted
 
 
+def test_1_13_a_release_by_hand_is_found(transactional_db: None) -> None:
+    """Whoever turns the switch in the database itself leaves no act in the audit chain."""
+    restores.found(str(origin.read()), why="A test.")
+    verifier.verify()
+    models.Installation.objects.update(restored=False)
+    with pytest.raises(verifier.Broken, match="waits for a release"):
+        verifier.verify()
+
+
 def test_1_13_no_effect_starts_where_commits_may_be_forgotten(start: Start) -> None:
     """The server says that it may lose what it has committed: the run ends with that sentence, and nothing is sent."""
     run = start(step("allowed", "draft"))
