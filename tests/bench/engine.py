@@ -93,7 +93,8 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
         effect_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
         commits_per_effect=worked.commits_each("reply"),
         written_per_turn=worked.written / sizes.steps,
-        queries_per_turn=worked.transactions / sizes.steps,
+        statements_per_turn=worked.said.statements / sizes.steps,
+        rows_per_turn=worked.said.rows / sizes.steps,
         bytes_with_reply=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
     )
     _say("  effects, released together")
@@ -158,7 +159,7 @@ def rest(found: Found, sizes: Sizes) -> None:
     after = together.at_rest()
     note(
         found,
-        waiting_queries=after.queries - before.queries,
+        waiting_queries=after.statements - before.statements,
         waiting_slices=after.slices,
         sweep_without=before.milliseconds,
         sweep_with=after.milliseconds,

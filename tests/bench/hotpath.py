@@ -1,4 +1,4 @@
-"""The engine at work on a replayed run: seconds by kind of commit, commits, transactions and bytes."""
+"""The engine at work on a replayed run: seconds by kind of commit, commits, statements and bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 
 from runs import lifecycle, models, points
 from runs.engine import worker
-from tests.bench import recordings, tools
+from tests.bench import counting, recordings, tools
 
 _AFTER = ".after_commit"
 
@@ -26,8 +26,7 @@ class Worked:
     commits: dict[str, int]
     replies: list[float]
     written: int
-    transactions: int
-    rows_read: int
+    said: counting.Said
 
     def rate(self, kind: str) -> float:
         """Return how many commits of this kind a second were made."""
@@ -52,14 +51,15 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         if name.endswith(_AFTER):
             marks.append((name.removesuffix(_AFTER), time.perf_counter()))
 
-    written, committed, read = _written(), transactions(), _rows_read()
+    written = _written()
     points.arm(reach)
     try:
-        began = time.perf_counter()
-        worker.drain(until_idle=False)
+        with counting.statements() as said:
+            began = time.perf_counter()
+            worker.drain(until_idle=False)
     finally:
         points.arm(None)
-    written, committed = _written() - written, transactions() - committed
+    written = _written() - written
     run.refresh_from_db()
     if run.status != lifecycle.Run.SUCCEEDED:
         raise RuntimeError(f"The run ended as {run.status}: {run.error or run.reason}")
@@ -77,8 +77,7 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         commits=commits,
         replies=[moment for kind, moment in marks if kind.startswith("reply")],
         written=written,
-        transactions=committed,
-        rows_read=_rows_read() - read,
+        said=said,
     )
 
 
@@ -128,26 +127,6 @@ def _written() -> int:
     """Return the number of the next transaction that writes: each takes one, and so does each savepoint."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-        row = cursor.fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def transactions() -> int:
-    """Return how many transactions of any kind this database has committed; a query on its own is one."""
-    return _statistic("xact_commit")
-
-
-def _rows_read() -> int:
-    """Return how many rows and index entries this database has gone through."""
-    return _statistic("tup_returned")
-
-
-def _statistic(name: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_force_next_flush()")
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(f"SELECT {name} FROM pg_stat_database WHERE datname = current_database()")
         row = cursor.fetchone()
     assert row is not None
     return int(row[0])

@@ -12,7 +12,7 @@ from django.db import connection
 
 from runs import lifecycle, models
 from runs.engine import advance, clock, worker
-from tests.bench import hotpath, recordings, tools
+from tests.bench import counting, recordings, tools
 
 AT_ONCE = 4
 SWEEPS = 10
@@ -49,9 +49,9 @@ def _through(run_id: int) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rest:
-    """What a sweep and an idle worker do: transactions of any kind (a query alone is one), and milliseconds."""
+    """What a sweep and an idle worker do: statements, and milliseconds."""
 
-    queries: float
+    statements: float
     milliseconds: float
     slices: int
 
@@ -67,10 +67,10 @@ def at_rest() -> Rest:
         worker.work(run_id, stopping=advance.never)
 
     sweep()
-    before = hotpath.transactions()
-    found = [_timed(sweep) for _ in range(SWEEPS)]
+    with counting.statements() as said:
+        found = [_timed(sweep) for _ in range(SWEEPS)]
     return Rest(
-        queries=(hotpath.transactions() - before) / SWEEPS,
+        statements=said.statements / SWEEPS,
         milliseconds=1000 * statistics.median(found),
         slices=slices,
     )

@@ -1,0 +1,37 @@
+"""Counting what one thread says to the database, whichever way it says it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import psycopg
+
+
+@dataclasses.dataclass
+class Said:
+    """Statements, and the rows that they read or wrote."""
+
+    statements: int = 0
+    rows: int = 0
+
+
+@contextlib.contextmanager
+def statements() -> Iterator[Said]:
+    """Give a count of this thread's statements in the block; a heartbeat beside it doesn't count."""
+    said, here = Said(), threading.get_ident()
+    inner = psycopg.Cursor.execute
+
+    def execute(cursor: psycopg.Cursor[Any], *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
+        inner(cursor, *args, **kwargs)
+        if threading.get_ident() == here:
+            said.statements += 1
+            said.rows += max(0, cursor.rowcount)
+        return cursor
+
+    with mock.patch.object(psycopg.Cursor, "execute", execute):
+        yield said
