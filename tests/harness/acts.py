@@ -78,8 +78,8 @@ def _work(run: int) -> dict[str, Any]:
 def _act(run: int, what: str, dice: str) -> dict[str, Any]:
     """Do one thing; return whether it was taken, and how many intents were committed when that was known."""
     row = models.Run.objects.get(pk=run)
-    if what == "redrive":
-        taken = bots.redrive(row, dice) != run
+    if what in {"redrive", "fork", "separate"}:
+        taken = bots.branch(row, what, dice) != run
     else:
         taken = bots.act(row, what)
     intents = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.INTENT).count()

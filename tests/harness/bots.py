@@ -11,15 +11,17 @@ from collections import Counter
 from typing import Any
 
 from runs import lifecycle, models
-from runs.transitions import clock_time, decisions, holds, redrives, refusals, switches
+from runs.transitions import branches, budgets, clock_time, decisions, holds, redrives, refusals, switches
 from runs.transitions.actor import Actor
-from tests.harness import controls
 from tests.harness import plan as plans
+from tests.harness import wrongs
 from tests.harness.world import World
 
 REVIEWERS = ("harness-reviewer", "harness-second")
 OPERATOR = "harness-operator"
 ADMIN = "harness-admin"
+FIRST = "first"
+"""Dice that always fall on the first checkpoint."""
 
 
 class Bots:
@@ -32,7 +34,8 @@ class Bots:
     def answer_all(self, run: models.Run) -> float:
         """Answer every open question that can be answered now; return seconds after which to come back."""
         pause = 0.0
-        reviews = models.Review.objects.filter(run=run).select_related("action__occurrence").order_by("id")
+        reviews = models.Review.objects.filter(run=run).select_related("action__occurrence", "run")
+        reviews = reviews.order_by("id")
         for ordinal, review in enumerate(reviews):
             if review.status == lifecycle.Review.OPEN:
                 pause = max(pause, self._answer(run, review, ordinal))
@@ -44,6 +47,9 @@ class Bots:
                 self._decide(review, ordinal)
             case lifecycle.ReviewKind.IN_DOUBT:
                 return self._settle(run, review, ordinal)
+            case lifecycle.ReviewKind.BUDGET:
+                token = self._token("budget", review.pk)
+                self._send(review, budgets.RAISE, token=token, who=ADMIN, amount=review.content["limit"] * 2)
             case _:
                 self._fail(run, review)
         return 0.0
@@ -51,6 +57,10 @@ class Bots:
     def _decide(self, review: models.Review, ordinal: int) -> None:
         dice, likely = self.plan.chance("decide", ordinal, review.revision), self.plan.people
         verdict = decisions.REJECT if dice.random() < likely.reject else decisions.APPROVE
+        if likely.turnabout:
+            assert review.action is not None
+            first, again = review.action.duplicate_of_id is None, review.run_id != review.run.root_id
+            verdict = decisions.APPROVE if first == again else decisions.REJECT
         token = self._token("decide", review.pk, review.revision)
         self._send(review, verdict, token=token)
         if dice.random() < likely.double_click:
@@ -142,7 +152,7 @@ def act(run: models.Run, what: str) -> bool:
             case "strand":
                 _strand(run)
             case "tamper":
-                controls.tamper(run)
+                wrongs.tamper(run)
             case "policy" | "quorum":
                 _set_policy(quorum=2 if what == "quorum" else 1)
             case "pause_all" | "resume_all":
@@ -152,14 +162,20 @@ def act(run: models.Run, what: str) -> bool:
     return True
 
 
-def redrive(run: models.Run, dice: str) -> int:
-    """Let the run be done again from one of its checkpoints; return the attempt that goes on."""
-    number = random.Random(dice).randint(1, run.checkpoint_number)
-    token = f"redrive-{run.root_id}-{dice}"
+def branch(run: models.Run, what: str, dice: str) -> int:
+    """Let the run be done again from one of its checkpoints, or beside it, or apart; return the run that goes on."""
+    number = 1 if dice == FIRST else random.Random(dice).randint(1, run.checkpoint_number)
+    given: dict[str, Any] = {
+        "checkpoint": number,
+        "reason": "once more",
+        "by": actor(OPERATOR),
+        "token": f"{what}-{run.root_id}-{dice}",
+    }
+    if what == "separate":
+        given["acknowledged"] = branches.earlier_effects(run.pk).digest
+    make = {"redrive": redrives.redrive, "fork": branches.fork, "separate": branches.separate}[what]
     try:
-        again = redrives.redrive(
-            run.pk, checkpoint=number, reason="once more", by=actor(OPERATOR), token=token
-        )
+        again = make(run.pk, **given)
     except refusals.Refused:
         return run.pk
     return again.pk

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.harness.plan import Plan
 
@@ -26,3 +27,13 @@ class Outcome:
         """Return one line for people."""
         what = {**self.counts, "fired": self.fired, "violations": self.violations}
         return f"{self.seconds:5.1f} s  {self.plan.name()} {what}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """The run as it stands."""
+
+    status: str
+    due: float
+    open: int
+    moved: tuple[Any, ...]

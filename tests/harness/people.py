@@ -8,6 +8,8 @@ from runs import models, seed
 from runs.providers import declared
 from tests.harness import acts, bots, tools
 
+BUDGET = {"calls": 20, "tokens": 100_000}
+"""Enough for every run, in advances so small that one has to be taken again in the midst of work."""
 GROUPS = {**dict.fromkeys(bots.REVIEWERS, "reviewer"), bots.OPERATOR: "operator", bots.ADMIN: "admin"}
 
 
@@ -20,7 +22,8 @@ def make() -> None:
         declared.Agent(
             name=acts.AGENT,
             title="Harness",
-            provider="playbook",
+            provider=tools.Paid.name,
+            budget=BUDGET,
             definition={"steps": _steps()},
             tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name),
             input_schema={"type": "object", "properties": {}},

@@ -35,7 +35,7 @@ class Death:
     act: str = ""  # of "act": what is done while the process stands still; of "kill": what is done afterwards
     undying: bool = False  # of "stall": its heartbeat hangs too, and doesn't end it when it is late
     then: Death | None = None  # what befalls the same process afterwards, in the same order
-    theirs: Death | None = None  # of "act": what befalls the one who acts
+    theirs: Death | None = None  # what befalls the one who acts meanwhile, or who takes over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +53,16 @@ class People:
     withdraw: float = 0.0
     expire: float = 0.0
     redrive: float = 0.0  # in the middle of the run
+    fork: float = 0.0  # a dry run beside it
+    separate: float = 0.0  # a lineage of its own from the same checkpoint
     once_more: float = 0.0  # after it has ended
+    turnabout: bool = False  # of two equal proposals the first is refused; done once more, the second
     strand: float = 0.0  # a wake-up is lost, as no code may lose it: the net under it must find the run
 
 
 RESTLESS = People(
     reject=0.08, double_click=0.2, race=0.15, too_early=0.5, unknown=0.08, again=0.7, stop=0.03, pause=0.04,
-    withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1,
+    withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1, fork=0.02,
 )  # fmt: skip
 
 
@@ -72,6 +75,7 @@ class Plan:
     effects: tuple[Effect, ...]
     deaths: tuple[Death, ...] = ()
     people: People = People()
+    twice: bool = False  # each effect is asked for twice in one reply
     quorum: int = 1  # so many people release an effect, by a policy that is set first
     age: float = 0.0  # how likely the window of a key passes while nobody looks
     reads: tuple[str, ...] = ()  # how the world treats the reads of the run

@@ -28,6 +28,8 @@ SETTINGS = {
     "CKPTSITE_STATEMENT_TIMEOUT": "60",
     "LOG_LEVEL": "ERROR",
 }
+PATIENCE = {"idle_in_transaction_session_timeout": 1.2, "lock_timeout": 5}
+"""Who is frozen with locks in hand loses them before those lose patience who wait for them."""
 CONNECTIONS = {"max_connections": "200"}
 
 
@@ -54,7 +56,11 @@ class Site:
             server.autocommit = True
             server.execute(make)
         settings.DATABASES["default"]["NAME"] = name
-        connections["default"].settings_dict["NAME"] = name
+        given_settings = connections["default"].settings_dict
+        given_settings["NAME"] = name
+        given_settings["OPTIONS"]["options"] += "".join(
+            f" -c {setting}={seconds * PACE * 1000:.0f}" for setting, seconds in PATIENCE.items()
+        )
         acts.quiet()
 
 

