@@ -17,13 +17,24 @@ WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied lat
 
 ALIKE = frozenset(
     {"start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due", "stranded", "policy", "switch",
-     "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "fork", "separate", "simulate",
-     "lost_call", "refill", "usage", "model", "reply", "read", "read_failed",
+     "switch_wake", "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "fork", "separate",
+     "simulate", "lost_call", "refill", "usage", "model", "reply", "read", "read_failed",
      "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish", "cancel", "fail"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
 
-NOT_IN_A_RUN = {"first_administrator": "made from the set-up page, before there is any run"}
+_DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play it"
+_EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
+NOT_IN_A_RUN = {
+    "first_administrator": "made from the set-up page, before there is any run",
+    "ask_pins": _DEPLOY,
+    "settle_pins": _DEPLOY,
+    "overtake": _DEPLOY,
+    "restored": _DEPLOY,
+    "ask_plan": _EDIT,
+    "edit_plan": _EDIT,
+}
+"""Kinds without a row, and why."""
 ONLY: dict[str, tuple[str, str]] = {
     "lookup": ("lookup", "only what can be looked up is looked up"),
 }
@@ -99,7 +110,7 @@ def _row(point: str, protections: tuple[str, ...], which: str, deaths: tuple[Dea
         name=f"{point} {'all' if len(protections) > 1 else protections[0]} {which}",
         plan=replace(scene, deaths=_led_to(point, deaths)),
         wanted=tuple((how, point) for _ in deaths[: passes(point)]),
-        alone=kind in {"policy", "switch", "interrupt"},
+        alone=kind in {"policy", "switch", "interrupt", "switch_wake"},
     )
 
 
@@ -117,6 +128,8 @@ def _led_to(point: str, deaths: tuple[Death, ...]) -> tuple[Death, ...]:
             return (Death(point="model.before_call"), *deaths)
         case "pause":  # a hold that comes while somebody works on the run
             return (Death(point="prepare.before", how="act", act="pause", then=first), *deaths[1:])
+        case "switch_wake":  # when everything is let go on again
+            return (Death(point="prepare.before", how="act", act="pause_all"), *deaths)
         case "interrupt" | "switch":
             return (Death(point="prepare.before", how="act", act="pause_all", theirs=first), *deaths[1:])
         case "policy":

@@ -40,7 +40,7 @@ class Trial:
         self._turn = 0
         self._stalled: list[int] = []
         self._acks: list[dict[str, Any]] = []
-        self._died_at, self._root = 0.0, 0
+        self._died_at, self._root, self._all_paused = 0.0, 0, False
         self._acted: Counter[str] = Counter()
         self._once_more = plan.chance("once more").random() < plan.people.once_more
 
@@ -104,6 +104,10 @@ class Trial:
 
     def _move(self, now: Look) -> Generator[Steps | float, list[Report], float]:
         """Do what is next; return how long there is nothing to do."""
+        if self._all_paused and now.status != lifecycle.Run.RUNNING:
+            self._all_paused = False
+            yield from self._act("resume_all")
+            return 0.0
         if now.status in {lifecycle.Run.QUEUED, lifecycle.Run.RUNNING} and now.due <= 0:
             yield from self._work()
             return 0.0
@@ -185,6 +189,8 @@ class Trial:
 
     def _note(self, what: str, report: Report) -> None:
         """Remember what was acknowledged, and how many intents were committed then."""
+        if what == "pause_all" or (what == "resume_all" and report.how != "done"):
+            self._all_paused = True
         if report.how == "done" and what != "approve":
             self._acks.append({"what": what, "run": self.outcome.run, **report.value})
 
@@ -201,8 +207,7 @@ class Trial:
             Order(do=do, given=given, death=death if index == 0 else None)
             for index, (do, given) in enumerate(orders)
         )
-        reports = yield Steps(steps)
-        first, *others = reports
+        first, *others = yield Steps(steps)
         struck = self._struck(first)
         while first.how in {"stalled", "asks"} and death is not None:
             self._count(first)
