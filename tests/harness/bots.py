@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from runs import lifecycle, models
@@ -173,9 +174,13 @@ def branch(run: models.Run, what: str, dice: str) -> int:
     }
     if what == "separate":
         given["acknowledged"] = branches.earlier_effects(run.pk).digest
-    make = {"redrive": redrives.redrive, "fork": branches.fork, "separate": branches.separate}[what]
+    made: dict[str, Callable[..., models.Run]] = {
+        "redrive": redrives.redrive,
+        "fork": branches.fork,
+        "separate": branches.separate,
+    }
     try:
-        again = make(run.pk, **given)
+        again = made[what](run.pk, **given)
     except refusals.Refused:
         return run.pk
     return again.pk
