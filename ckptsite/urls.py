@@ -15,6 +15,7 @@ urlpatterns = [
     path("setup/<str:token>/", accounts.setup, name="setup"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("reviews/<int:review_id>/", reviews.review, name="review"),
+    path("reviews/<int:review_id>/edit/", reviews.edit, name="review-edit"),
     path("reviews/<int:review_id>/withdraw/", reviews.withdraw, name="review-withdraw"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<int:run_id>/", run_pages.timeline, name="run"),

@@ -179,15 +179,18 @@ ACTION_MOVES: tuple[Move, ...] = (
 
 OCCURRENCE_MOVES: tuple[Move, ...] = (
     Move(None, Occurrence.OPEN, "E", "intent"),
+    Move(None, Occurrence.STANDING, "E", "done by hand"),
     Move(Occurrence.OPEN, Occurrence.STANDING, "E", "as its action"),
     Move(Occurrence.OPEN, Occurrence.VOID, "E", "as its action"),
     Move(Occurrence.OPEN, Occurrence.UNKNOWN, "E", "as its action"),
     Move(Occurrence.VOID, Occurrence.OPEN, "E", "done again after it did not happen"),
     Move(Occurrence.UNKNOWN, Occurrence.STANDING, "EPV", "evidence or person"),
     Move(Occurrence.UNKNOWN, Occurrence.VOID, "EPV", "evidence or person"),
-    Move(Occurrence.STANDING, Occurrence.UNDONE, "E", "undo done"),
+    Move(Occurrence.STANDING, Occurrence.UNDONE, "EV", "undo done"),
+    Move(Occurrence.UNKNOWN, Occurrence.UNDONE, "EPV", "undo in doubt, and it did happen"),
+    Move(Occurrence.UNDONE, Occurrence.UNKNOWN, "V", "contrary evidence about the undo"),
     Move(Occurrence.STANDING, Occurrence.UNKNOWN, "EVS", "undo in doubt, or contrary evidence"),
-    Move(Occurrence.VOID, Occurrence.STANDING, "VS", "contrary evidence"),
+    Move(Occurrence.VOID, Occurrence.STANDING, "EVS", "contrary evidence"),
 )
 
 REVIEW_MOVES: tuple[Move, ...] = (
@@ -198,6 +201,7 @@ REVIEW_MOVES: tuple[Move, ...] = (
     Move(Review.OPEN, Review.EXPIRED, "S", "past expires_at, and its kind may expire"),
     Move(Review.OPEN, Review.SETTLED, "E", "evidence answered it"),
     Move(Review.OPEN, Review.SUPERSEDED, "PE", "stop, re-drive or plan"),
+    Move(Review.APPROVED, Review.OPEN, "E", "more people are needed now; the valid votes are kept"),
     Move(Review.APPROVED, Review.SUPERSEDED, "PE", "withdrawn, stopped, or asked again, before the intent"),
 )
 

@@ -210,7 +210,7 @@ def _call(state: State, entry: Entry) -> State:
     changed: dict[str, Any] = {"status": status}
     match entry.kind:
         case lifecycle.EntryKind.REVISION:
-            changed |= {"revision": content["number"], "digest": content["digest"]}
+            changed |= {"revision": content["number"], "digest": content["digest"], "review": None}
         case lifecycle.EntryKind.VERDICT:
             changed |= {"verdict": content["verdict"], "review": content.get("review"), "not_before": None}
         case lifecycle.EntryKind.DECISION:

@@ -50,6 +50,8 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
         settle=settle_seconds(tool),
         key_window=tool.key_window.total_seconds(),
         precondition=precondition,
+        rule=verdict.rule,
+        quorum=int(verdict.terms.get("quorum") or 1),
     )
     try:
         intent = steps.intent(claim, wish, seen=front.situation.inbox)
@@ -89,7 +91,7 @@ def _send(
         stored = stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
-        _store_absent(claim, call, intent, beat, reason=error.reason, again=again)
+        _store_absent(claim, call, intent, beat, reason=error.reason, again=again, key_used=error.key_used)
         return
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = f"{type(error).__name__}: {error}"
@@ -113,6 +115,7 @@ def _store_absent(
     *,
     reason: str,
     again: bool,
+    key_used: bool = False,
 ) -> None:
     keeping.keep(
         lambda: steps.did_not_happen(
@@ -122,6 +125,7 @@ def _store_absent(
             reason=reason,
             again=again,
             wake_after=BACKOFF * 2**intent.attempt,
+            key_used=key_used,
         ),
         testify=lambda: evidence.append(
             intent.action_id,
@@ -141,7 +145,7 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)
     timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
-    keys = [action.occurrence.key]
+    keys = action.occurrence.all_keys()
     ctx = Context(run_id=front.run.pk, timeout=timeout)
     try:
         points.reach("lookup.before_run")

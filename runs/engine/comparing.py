@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.conf import settings
-
 from runs import exact, lifecycle, models, state
 from runs.engine import told
 from runs.transitions import texts
+from runs.transitions.steps.occurrences import key_of
 from runs.transitions.steps.prepare import approval_digest
 
 
@@ -70,6 +69,8 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
         "protection": (row.protection, proposed["protection"]),
         "identity": (row.identity_digest, log.identity),
         "identity in full": (exact.digest_of(row.identity), log.identity),
+        "proposed identity": (row.proposed_identity, _if_moved(proposed["identity"], log.identity)),
+        "undone effect": (row.undo_of_id, proposed.get("undo_of")),
         "declaration": (row.declaration, proposed["declaration"]),
         "tier": (row.tier, review.get("tier", proposed["tier"])),
         "revision": ((row.revision, row.digest), (call.revision, call.digest)),
@@ -88,8 +89,9 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
             "precondition": (exact.digest_of(row.precondition), review["precondition"]),
             "terms": (exact.digest_of(row.terms), review["terms"]),
             "approval": (row.approval_digest, review["approval"]),
-            "approval in full": (approval_digest(row), review["approval"]),
         }
+        if not log.edited:  # an edit is put before people only when it is prepared
+            pairs["approval in full"] = (approval_digest(row), review["approval"])
     if row.status == lifecycle.Action.APPROVED:
         start = call.not_before and datetime.datetime.fromisoformat(call.not_before)
         pairs["start"] = (row.not_before, start)
@@ -98,6 +100,11 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
     _differ(f"action {row.pk}", pairs)
     _revisions(row, log)
     _sent(row, log)
+
+
+def _if_moved(proposed: str, now: str) -> str | None:
+    """Return the proposed identity where an edit has made it something else."""
+    return None if proposed == now else proposed
 
 
 def _revisions(row: models.Action, log: told.Call) -> None:
@@ -127,8 +134,10 @@ def _sent(row: models.Action, log: told.Call) -> None:
     if not log.intents:
         raise Broken(f"action {row.pk}: it has {what}, but the log says that it was never sent")
     last = log.intents[-1]
-    named = {"identity": [occurrence.identity_digest, occurrence.n], "key": occurrence.key}
-    if named != {"identity": last["occurrence"], "key": last["key"]}:
+    named = [occurrence.identity_digest, occurrence.n]
+    if named != last["occurrence"] or any(
+        intent["key"] not in occurrence.all_keys() for intent in log.intents
+    ):
         raise Broken(f"{what}: it is not the one that action {row.pk} names in its intent")
     sent = [
         {"run": row.run_id, "action": row.pk}
@@ -189,7 +198,8 @@ def _reviews(row: models.Run, log: told.Log) -> None:
             raise Broken(f"review {number}: it is gone")
         if asked["verdict"] != "review":
             continue
-        if (review.digest, review.revision) != (asked["approval"], asked["revision"]):
+        seen = (asked["approval"], asked["revision"])
+        if (review.digest, review.revision) not in {seen, _edited(review)}:
             raise Broken(f"review {number}: what it asks about is not what the log says")
     for number, digest in log.budgets.items():
         review = rows.get(number)
@@ -211,8 +221,19 @@ def _reviews(row: models.Run, log: told.Log) -> None:
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
 
 
+def _edited(review: models.Review) -> tuple[str, int] | None:
+    """Return digest and revision that an edit gave it which isn't prepared yet; None where there is none."""
+    left = models.Fact.objects.filter(run=review.run_id, kind=models.Fact.Kind.EDITED).order_by("-number")
+    for fact in left:
+        if fact.content["review"] == review.pk:
+            revision = fact.content["revision"]
+            return exact.link(review.action_id or 0, revision, fact.content["digest"], "edited"), revision
+    return None
+
+
 _AGREES: dict[str, frozenset[str]] = {
     lifecycle.Action.SUCCEEDED: frozenset({lifecycle.Occurrence.STANDING}),
+    lifecycle.Action.ABSORBED: frozenset({lifecycle.Occurrence.STANDING}),
     lifecycle.Action.INTENT: frozenset({lifecycle.Occurrence.OPEN}),
     lifecycle.Action.IN_DOUBT: frozenset({lifecycle.Occurrence.UNKNOWN}),
 }
@@ -226,10 +247,11 @@ _LATER = {
 def occurrence(row: models.Occurrence) -> None:
     """Compare an occurrence to its key, its sends, and the action that owns it; refuse Broken."""
     what = f"occurrence {row.pk}"
-    key = exact.seal(
-        settings.KEY_HMAC, row.root_id, row.tool, exact.canonical(row.identity, limit=None), row.n
-    )
-    if (key, exact.digest_of(row.identity)) != (row.key, row.identity_digest):
+    keys = [
+        key_of(row.root_id, row.tool, row.identity, row.n, epoch=epoch)
+        for epoch in range(len(row.all_keys()))
+    ]
+    if (keys, exact.digest_of(row.identity)) != (row.all_keys(), row.identity_digest):
         raise Broken(f"{what}: its key doesn't belong to its identity")
     owner = models.Action.objects.filter(pk=row.owner_id).first()
     if owner is None or not row.attempts or row.attempts[0]["action"] != row.owner_id:
@@ -239,19 +261,36 @@ def occurrence(row: models.Occurrence) -> None:
     horizon = max(datetime.datetime.fromisoformat(attempt["horizon"]) for attempt in row.attempts)
     if row.horizon != horizon:
         raise Broken(f"{what}: its horizon is not that of its last send")
-    told_otherwise = models.AuditEvent.objects.filter(act="occurrence.contradicted", subject=what)
-    last = told_otherwise.order_by("seq").last()
-    if row.contradicted != (last is not None):
+    events = list(models.AuditEvent.objects.filter(act__in=_LEARNT, subject=what).order_by("seq"))
+    if row.contradicted != any(event.act == "occurrence.contradicted" for event in events):
         raise Broken(f"{what}: the audit chain says otherwise about contrary evidence")
-    wanted = _states(owner)
-    if last is not None:  # it has left its action behind; what was unknown then may be settled by now
-        wanted = frozenset({str(last.content["after"])})
-        if lifecycle.Occurrence.UNKNOWN in wanted:
-            wanted |= {lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}
-    elif owner.status == lifecycle.Action.SUCCEEDED and row.receipt != owner.receipt:
+    if (
+        len(row.all_keys()) - 1
+        != models.AuditEvent.objects.filter(act="occurrence.new_key", subject=what).count()
+    ):
+        raise Broken(f"{what}: the audit chain says otherwise about its keys")
+    # What was learnt when its action was settled has left that action behind.
+    learnt = [event.content["after"] for event in events if event.content["after"] in _SETTLED]
+    wanted = _undone(row) or (frozenset({learnt[-1]}) if learnt else _states(owner))
+    if not learnt and owner.status in _RECEIVED and row.receipt != owner.receipt:
         raise Broken(f"{what}: its receipt is not that of its action {owner.pk}")
     if row.state not in wanted:
         raise Broken(f"{what}: it is {row.state}, but its action {owner.pk} is {owner.status}")
+
+
+_LEARNT = ("occurrence.contradicted", "occurrence.settled", "occurrence.answered")
+_SETTLED = (lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID, lifecycle.Occurrence.UNKNOWN)
+_RECEIVED = (lifecycle.Action.SUCCEEDED, lifecycle.Action.ABSORBED)
+
+
+def _undone(row: models.Occurrence) -> frozenset[str]:
+    """Return the state that an undo of it says; nothing where there is none, or where it did not happen."""
+    states = models.Occurrence.objects.filter(owner__undo_of=row).values_list("state", flat=True)
+    if lifecycle.Occurrence.STANDING in states:
+        return frozenset({lifecycle.Occurrence.UNDONE})
+    return (
+        frozenset({lifecycle.Occurrence.UNKNOWN}) if lifecycle.Occurrence.UNKNOWN in states else frozenset()
+    )
 
 
 def _states(owner: models.Action) -> frozenset[str]:

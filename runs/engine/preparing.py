@@ -116,6 +116,8 @@ def _prepared(
         else ""
     )
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)
+    if action.revision > 1:
+        verdict = verdicts.of_an_edit(verdict, action)
     demanded = gates.why(front, tool=action.tool, step=action.step or None)
     why = f"It is asked again: {action.error}." if action.error else doubt or demanded or verdict.reason
     summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"

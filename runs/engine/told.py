@@ -19,6 +19,7 @@ class Call:
     review: Mapping[str, Any] = field(default_factory=dict)
     intents: list[Mapping[str, Any]] = field(default_factory=list)
     receipt: Any = None
+    edited: bool = False
     digests: dict[int, str] = field(default_factory=dict)
 
 
@@ -106,6 +107,7 @@ class Log:
                 if content["verdict"] != lifecycle.Action.IN_DOUBT:
                     told.verdict = content
                     told.review = content if content["verdict"] == "review" else {}
+                    told.edited = False
             case lifecycle.EntryKind.INTENT:
                 told.intents.append(content)
             case lifecycle.EntryKind.RECEIPT if content["outcome"] == "happened":
@@ -113,3 +115,4 @@ class Log:
             case lifecycle.EntryKind.REVISION:
                 told.digests[content["number"]] = content["digest"]
                 told.identity = content.get("identity", told.identity)
+                told.edited = "review" in content

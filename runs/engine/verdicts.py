@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from runs import models
 from runs.policies import parsing, rules
@@ -56,6 +58,26 @@ def ask(policy: InForce, *, agent: str, tool: type[Tool], never_allow: bool = Fa
     verdict = found.verdict
     if verdict == rules.ALLOW and never_allow:
         verdict = rules.REVIEW
+    return _stored(verdict, found)
+
+
+def of_an_edit(today: steps.Verdict, action: models.Action) -> steps.Verdict:
+    """Return the verdict on arguments that a person wrote: the stricter of what was asked before and of today's.
+
+    Where nothing can be undone, whoever wrote them isn't the one who releases them.
+    """
+    found = rules.stricter(_read(action.terms), _read(today.terms))
+    verdict = rules.DENY if today.verdict == rules.DENY else rules.REVIEW
+    tier = max(found.tier, action.tier)
+    found = dataclasses.replace(found, tier=tier, separation=found.separation or tier == rules.WORST_TIER)
+    return dataclasses.replace(_stored(verdict, found), rule=today.rule, reason=today.reason)
+
+
+def _read(terms: Mapping[str, Any]) -> rules.Verdict:
+    return rules.Verdict(**{**terms, "groups": tuple(terms["groups"])})
+
+
+def _stored(verdict: str, found: rules.Verdict) -> steps.Verdict:
     terms = dataclasses.asdict(found)
     terms["groups"] = list(found.groups)
     return steps.Verdict(verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=found.reason)

@@ -87,10 +87,10 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         errors["receipt"] = "Say how you know that it happened: a reference, a message id, what you saw."
     return Given(
         verdict=verdict,
-        revision=_number(post.get("revision", "")),
+        revision=number(post.get("revision", "")),
         digest=post.get("digest", "")[:64],
         token=post.get("token", "")[:64],
-        evidence_number=_number(post.get("evidence_number", "")),
+        evidence_number=number(post.get("evidence_number", "")),
         rendered_at=marks.read(post.get("rendered_at", ""), review_id=asked.review_id),
         reason=reason,
         retype=retype,
@@ -106,6 +106,6 @@ def _clean(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
     """Return the number, or one that no row has."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1

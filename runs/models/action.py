@@ -29,6 +29,9 @@ class Action(models.Model):
     identity = ExactField()
     identity_digest = DigestField()
     declaration = DigestField()
+    proposed_identity = DigestField(
+        null=True
+    )  # what was proposed, where a person's edit made it something else
 
     verdict = models.CharField(max_length=10, blank=True)
     rule = models.CharField(max_length=120, blank=True)
@@ -44,6 +47,7 @@ class Action(models.Model):
     blocked_by = models.ForeignKey(
         "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="blocks"
     )
+    undo_of = models.ForeignKey("runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="undos")
     retry_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
 
     occurrence = models.ForeignKey(

@@ -87,6 +87,8 @@ class Fact(models.Model):
         WAKE = "wake"
         USAGE = "usage"
         PLAN_EDIT = "plan_edit"
+        EDITED = "edited"
+        UNDO = "undo"
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
     number = models.PositiveIntegerField()

@@ -21,6 +21,9 @@ class Occurrence(models.Model):
     key = DigestField(unique=True)
     state = models.CharField(max_length=10, choices=choices(lifecycle.Occurrence))
     owner = models.ForeignKey("runs.Action", on_delete=models.PROTECT, related_name="owned_occurrences")
+    earlier_keys = ExactField(
+        null=True
+    )  # keys under which the provider has stored a failure; never used again
     attempts = ExactField()
     first_sent_at = models.DateTimeField(null=True)
     horizon = models.DateTimeField()
@@ -40,6 +43,10 @@ class Occurrence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool} {self.identity_digest[:8]} #{self.n}"
+
+    def all_keys(self) -> list[str]:
+        """Return every key under which this was ever sent, the oldest first."""
+        return [*(self.earlier_keys or []), self.key]
 
 
 class Evidence(models.Model):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -79,6 +82,25 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"review {self.pk} {self.kind}"
+
+    def why_apart(self, user_id: int, *, written: Collection[int] | None = None) -> str:
+        """Return what this person did to what is asked about, for where somebody else must release it, or nothing.
+
+        `written`: the actions whose arguments they wrote, where the caller has read that for many questions at once.
+        """
+        if self.run.created_by_id == user_id:
+            return "You started this run"
+        if self.action_id is None:
+            return ""
+        if written is None:
+            revisions = apps.get_model("runs", "Revision").objects
+            written = (
+                {self.action_id} if revisions.filter(action=self.action_id, author=user_id).exists() else ()
+            )
+        if self.action_id not in written:
+            return ""
+        undo = self.action is not None and self.action.undo_of_id is not None
+        return "You asked for this undo" if undo else "You changed these arguments"
 
 
 class Decision(models.Model):

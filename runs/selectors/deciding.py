@@ -5,6 +5,7 @@ The transition decides again under lock; this is what the page says beforehand.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group
@@ -41,23 +42,29 @@ def blocked(review: models.Review, viewer: Viewer) -> str:
     return _needs("Deciding this", *review.groups)
 
 
+def written_by(user: models.User, reviews: Iterable[models.Review]) -> frozenset[int]:
+    """Return the actions behind these questions whose arguments this person wrote, in one query."""
+    actions = [review.action_id for review in reviews if review.separation and review.action_id is not None]
+    rows = models.Revision.objects.filter(action__in=actions, author=user) if actions else None
+    return frozenset(rows.values_list("action_id", flat=True)) if rows is not None else frozenset()
+
+
 def approval_blocked(
-    review: models.Review, viewer: Viewer, *, started_by: int, others: frozenset[str]
+    review: models.Review, viewer: Viewer, *, others: frozenset[str], written: frozenset[int] | None = None
 ) -> str:
-    """Return why this person may reject but not approve: they started the run, and somebody else could decide."""
-    if not review.separation or started_by != viewer.user.pk:
-        return ""
-    if others.isdisjoint({*review.groups, rights.ADMIN}):
-        return ""  # nobody else could: separation can't be kept, and the page says so
-    return "You started this run, so somebody else has to release this."
+    """Return why this person may reject but not approve: it is theirs, and somebody else could decide."""
+    why = review.why_apart(viewer.user.pk, written=written) if review.separation else ""
+    if not why or others.isdisjoint({*review.groups, rights.ADMIN}):
+        return ""  # where nobody else could, separation can't be kept, and the page says so
+    return f"{why}, so somebody else has to release this."
 
 
-def alone(review: models.Review, viewer: Viewer, *, started_by: int, others: frozenset[str]) -> bool:
+def alone(review: models.Review, viewer: Viewer, *, others: frozenset[str]) -> bool:
     """Return whether separation is off only because there is no second person."""
     return (
         review.separation
-        and started_by == viewer.user.pk
         and others.isdisjoint({*review.groups, rights.ADMIN})
+        and bool(review.why_apart(viewer.user.pk))
     )
 
 

@@ -113,7 +113,8 @@ def _waiting(
     )
     arguments = arguments_of([row.action for row in found if row.action is not None])
     others = deciding.held_by_others(viewer.user)
-    return tuple(_row(row, viewer, arguments, others) for row in found), paging
+    written = deciding.written_by(viewer.user, found)
+    return tuple(_row(row, viewer, arguments, others, written) for row in found), paging
 
 
 def with_steps(rows: QuerySet[models.Review]) -> QuerySet[models.Review]:
@@ -146,14 +147,18 @@ def effect_of(review: models.Review) -> str:
 
 
 def _row(
-    review: Any, viewer: deciding.Viewer, arguments: Mapping[int, Any], others: frozenset[str]
+    review: Any,
+    viewer: deciding.Viewer,
+    arguments: Mapping[int, Any],
+    others: frozenset[str],
+    written: frozenset[int],
 ) -> page_models.InboxRow:
     run = review.run
     agent = run.agent_version.agent
     names = tools.telling(review.action.tool) if review.action else ()
     blocked = "" if not deciding.blocked(review, viewer) else "Not yours to decide"
-    if not blocked and deciding.approval_blocked(review, viewer, started_by=run.created_by_id, others=others):
-        blocked = "You started this run: somebody else releases it"
+    if not blocked and deciding.approval_blocked(review, viewer, others=others, written=written):
+        blocked = f"{review.why_apart(viewer.user.pk, written=written)}: somebody else releases it"
     effect = effect_of(review)
     facts = tools.facts(arguments.get(review.action_id), names)
     telling = tuple(fact for fact in facts if fact.value and fact.value not in effect)

@@ -101,16 +101,17 @@ def next_for(viewer: deciding.Viewer, *, after: models.Review) -> int | None:
     rows = list(
         waiting(viewer)
         .exclude(pk=after.pk)
-        .select_related("run")
-        .only("due_at", "kind", "groups", "separation", "status", "run__created_by")
+        .select_related("run", "action")
+        .only("due_at", "kind", "groups", "separation", "status", "run__created_by", "action__undo_of")
         .order_by(*ORDER)[:LOOK_AHEAD]
     )
     others = deciding.held_by_others(viewer.user) if any(row.separation for row in rows) else frozenset()
+    written = deciding.written_by(viewer.user, rows)
     mine = [
         row
         for row in rows
         if not deciding.blocked(row, viewer)
-        and not deciding.approval_blocked(row, viewer, started_by=row.run.created_by_id, others=others)
+        and not deciding.approval_blocked(row, viewer, others=others, written=written)
     ]
     later = [row for row in mine if (row.due_at, row.pk) > (after.due_at, after.pk)]
     return (later or mine)[0].pk if mine else None

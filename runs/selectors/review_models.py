@@ -117,6 +117,26 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Changed:
+    """One value that a person changed; `name` is the top-level argument that it stands in."""
+
+    name: str
+    label: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One edit."""
+
+    by: str
+    at: Moment
+    reason: str
+    rows: tuple[Changed, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Marks:
     """Hidden fields of a decision form: what the person saw."""
 
@@ -172,6 +192,8 @@ class ReviewPage:
     taken_back: bool  # an approval that a person withdrew before it started
     again_id: int | None  # the question that took the place of this one
     started_by: str
+    changes: tuple[Change, ...]
+    edit_text: str  # the arguments laid out for typing in them; empty where they can't be changed
     next_id: int | None
     previous_id: int | None
     approve_label: str = "Approve"
@@ -197,6 +219,7 @@ class Draft:
     retype: str = ""
     receipt: str = ""
     amount: str = ""
+    arguments: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
 

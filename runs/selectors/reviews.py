@@ -17,12 +17,15 @@ from runs.selectors import (
     now,
     queue,
     review_budget,
+    review_edits,
     review_files,
     review_models,
     review_parts,
     review_plan,
     tools,
 )
+
+PREPARING = "This was changed. What will happen is being worked out anew; then it can be decided."
 
 
 def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
@@ -43,10 +46,13 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
     votes = review_parts.votes(review, viewer)
     others = deciding.held_by_others(viewer.user)
     blocked = _blocked(review, viewer, votes, sound=sound)
+    if review_edits.being_prepared(review, action):
+        blocked = blocked or PREPARING
     previous_id, next_id = _neighbours(review)
     taken_back = review_parts.taken_back(review, viewer)
     outcome, outcome_reason = review_parts.outcome(review, votes, action, taken_back=taken_back)
     arguments = exact.stored(text) if text and sound else {}
+    changes = review_edits.changes(action)
     decisive = tools.decisive(action.tool) if action else ()
     return review_models.ReviewPage(
         review_id=review.pk,
@@ -66,7 +72,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         arguments=text,
         arguments_digest=action.digest if action else "",
         decisive_names=decisive,
-        changed_names=(),
+        changed_names=review_edits.names(changes),
         marks=review_models.Marks(
             revision=review.revision,
             digest=review.digest,
@@ -86,10 +92,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
         may_decide=not blocked,
         blocked=blocked,
-        approval_blocked=deciding.approval_blocked(
-            review, viewer, started_by=run.created_by_id, others=others
-        ),
-        alone=deciding.alone(review, viewer, started_by=run.created_by_id, others=others),
+        approval_blocked=deciding.approval_blocked(review, viewer, others=others),
+        alone=deciding.alone(review, viewer, others=others),
         reason_required=reason_required(review),
         retype=retype(review),
         doubt=review_parts.doubt(review, action) if _in_doubt(review) else None,
@@ -102,6 +106,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         taken_back=bool(taken_back),
         again_id=review_parts.again(review),
         started_by=run.created_by.display(),
+        changes=changes,
+        edit_text=review_edits.text(review, action, text) if sound else "",
         next_id=next_id,
         previous_id=previous_id,
         approve_label="Approve",

@@ -114,10 +114,14 @@ class Preview:
 class DidNotHappen(Exception):
     """This attempt provably had no effect. Raise it only with proof; anything else after the intent is unknown."""
 
-    def __init__(self, reason: str, *, retryable: bool = False) -> None:
+    def __init__(self, reason: str, *, retryable: bool = False, key_used: bool = False) -> None:
+        """`key_used`: the provider keeps this failure under the key and would only repeat it, so the next send
+        needs another key.
+        """
         super().__init__(reason)
         self.reason = reason
         self.retryable = retryable
+        self.key_used = key_used
 
 
 class BadArguments(ValueError):

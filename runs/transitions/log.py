@@ -43,6 +43,11 @@ class Log:
         run.head = line.head
 
     @property
+    def pending(self) -> tuple[models.Entry, ...]:
+        """Return the lines that this transaction has appended and not yet written."""
+        return tuple(self._lines)
+
+    @property
     def _before(self) -> str:
         """Return the head before this transaction's first line."""
         before = models.Entry.objects.filter(run=self.run, position=self._lines[0].position - 1).first()

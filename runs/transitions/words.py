@@ -53,6 +53,11 @@ def simulated(summary: str, verdict: str) -> str:
     return f"Simulated, nothing was done. {summary}{asked}"
 
 
+def found_after_all() -> str:
+    """Evidence came before it was sent again."""
+    return "Done: it was found that it had happened the first time. It was not done again."
+
+
 def happened(who: str) -> str:
     """A person said that it happened."""
     return f"Done: {who} confirmed that it happened."

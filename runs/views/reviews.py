@@ -12,10 +12,11 @@ from django_htmx.http import reselect, reswap, retarget
 
 from runs import access, models, rights
 from runs.forms import decisions as forms
+from runs.forms import edits as edit_form
 from runs.forms import marks
 from runs.selectors import queue, review_models
 from runs.selectors import reviews as selector
-from runs.transitions import decisions, refusals
+from runs.transitions import decisions, edits, refusals
 from runs.views import doors, flash
 
 
@@ -43,6 +44,41 @@ def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
     sentence = 'Taken back. Nothing was done; <a href="{}">it is asked again</a>.'
     messages.success(request, format_html(sentence, place))
     return doors.lead(request, flash.back(request, otherwise=place))
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def edit(request: doors.Request, review_id: int) -> HttpResponse:
+    """Take other arguments for what is asked; 422 and 409 keep everything that was typed."""
+    row = access.review_for(request.user, review_id)
+    access.require(request.user, rights.Act.DECIDE)
+    given = edit_form.read(request.POST.dict())
+    errors, conflict = given.errors, ""
+    if not errors:
+        try:
+            edits.edit(row.pk, _edit(given), by=doors.actor(request))
+        except refusals.Invalid as refusal:
+            errors = {"arguments": refusal.message}
+        except refusals.Stale as refusal:
+            conflict = refusal.message
+        else:
+            messages.success(request, selector.PREPARING)
+            return doors.lead(request, reverse("review", args=[row.pk]))
+    draft = review_models.Draft(verdict="edit", reason=given.reason, arguments=given.text, errors=errors)
+    context = _context(selector.page(row.pk, doors.viewer(request)), draft=draft)
+    if conflict:
+        context["conflict"] = review_models.Conflict(sentence=conflict)
+    return render(request, "review.html", context, status=409 if conflict else 422)
+
+
+def _edit(given: edit_form.Given) -> edits.Edit:
+    return edits.Edit(
+        arguments=given.arguments,
+        reason=given.reason,
+        revision=given.revision,
+        digest=given.digest,
+        token=given.token,
+    )
 
 
 def _decide(request: doors.Request, row: models.Review) -> HttpResponse:

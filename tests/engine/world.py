@@ -40,6 +40,14 @@ class World:
             cls.after()
 
     @classmethod
+    def refuse(cls) -> None:
+        """Prove that nothing happens, where `absent` says why."""
+        if cls.absent:
+            raise contract.DidNotHappen(
+                cls.absent, retryable=cls.absent.startswith("again"), key_used="under its key" in cls.absent
+            )
+
+    @classmethod
     def effects(cls, name: str = "") -> list[dict[str, str]]:
         """Return what the world holds."""
         lines = [json.loads(line) for line in cls.path.read_text().splitlines()]
@@ -66,8 +74,7 @@ class Effect(contract.Tool):
     Arguments = EffectArguments
 
     def run(self, args: EffectArguments, ctx: contract.Context) -> contract.Receipt:
-        if World.absent:
-            raise contract.DidNotHappen(World.absent, retryable=World.absent.startswith("again"))
+        World.refuse()
         World.write(args.name, ctx.idempotency_key)
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
 
@@ -105,6 +112,7 @@ class Idempotent(Effect):
     protection = contract.Protection.IDEMPOTENT
 
     def run(self, args: EffectArguments, ctx: contract.Context) -> contract.Receipt:
+        World.refuse()
         if not any(line["key"] == ctx.idempotency_key for line in World.effects(args.name)):
             World.write(args.name, ctx.idempotency_key)
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})

@@ -6,6 +6,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.state import CallId
+from runs.transitions import changes
 from runs.transitions.steps._statement import Work
 
 MISSING = object()
@@ -65,7 +66,8 @@ def close_effect(
     boundary: str | None = lifecycle.Boundary.RESULT,
     step_state: str | None = None,
 ) -> None:
-    """Close the call of an action whose row already carries `status`."""
+    """Close the call of an action whose row already carries `status`; what people changed in it is said too."""
+    text = f"{text} {changes.told(action)}".rstrip()
     call = (action.reply_position, action.call_index)
     step = action.step or None
     close(

@@ -84,7 +84,9 @@ def _close_all(
     step_state: str = lifecycle.Step.REFUSED,
 ) -> None:
     """Close every open call, and supersede what was asked or approved but not started."""
-    closed = models.Review.objects.filter(run=work.run, status=lifecycle.Review.OPEN).update(
+    asked = models.Review.objects.filter(run=work.run, status=lifecycle.Review.OPEN)
+    # A contradiction outlives the run: somebody still has to look.
+    closed = asked.exclude(kind=lifecycle.ReviewKind.FAILURE).update(
         status=lifecycle.Review.SUPERSEDED, closed_at=work.now
     )
     models.Review.objects.filter(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from runs import lifecycle, models
-from runs.transitions import clock_time, words
-from runs.transitions.steps import closing, lost_calls, plans, renewal, settle
+from runs.transitions import clock_time, evidence, words
+from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
@@ -23,7 +23,19 @@ def fold_in(claim: Claim) -> int:
         for fact in facts:
             _fold(work, fact)
             work.run.folded = fact.number
+        _compare(work, facts)
         return len(facts)
+
+
+def _compare(work: Work, facts: list[models.Fact]) -> None:
+    """Compare the evidence among the facts to what they have settled; last, since it may append to the audit chain."""
+    numbers = [fact.content["evidence"] for fact in facts if fact.kind == Kind.EVIDENCE]
+    if numbers:
+        work.log.flush()
+    for row in models.Evidence.objects.filter(pk__in=numbers).select_related("action").order_by("pk"):
+        action = work.action((row.action.reply_position, row.action.call_index))
+        evidence.compare(work.run, action, row)
+        work.inbox_changed = True
 
 
 def _fold(work: Work, fact: models.Fact) -> None:
@@ -34,6 +46,8 @@ def _fold(work: Work, fact: models.Fact) -> None:
             _expired(work, fact)
         case Kind.WITHDRAWN:
             _withdrawn(work, fact)
+        case Kind.EDITED:
+            editing.fold(work, fact)
         case Kind.EVIDENCE:
             _evidence(work, fact)
         case Kind.RETRY:
@@ -130,10 +144,17 @@ def _withdrawn(work: Work, fact: models.Fact) -> None:
 def _evidence(work: Work, fact: models.Fact) -> None:
     row = models.Evidence.objects.select_related("action").get(pk=fact.content["evidence"])
     action = work.action((row.action.reply_position, row.action.call_index))
+    happened = row.outcome == models.Evidence.Outcome.HAPPENED
+    if action.status in {lifecycle.Action.HELD, lifecycle.Action.APPROVED} and happened:
+        _note(work, fact)
+        settle.found_after_all(work, action, receipt=row.content)
+        return
     if action.status not in lifecycle.ACTION_UNSETTLED:
         _note(work, fact)
+        if action.status == lifecycle.Action.ABANDONED and action.occurrence is not None:
+            settle.learnt_later(work, action)
         return
-    if row.outcome == models.Evidence.Outcome.HAPPENED:
+    if happened:
         settle.happened(
             work,
             action,

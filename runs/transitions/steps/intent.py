@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, rights
 from runs.state import CallId
-from runs.transitions import clock_time, restores
+from runs.transitions import clock_time, log, restores
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -29,6 +29,13 @@ class Wish:
     settle: float
     key_window: float
     precondition: Any = None
+    rule: str = ""
+    quorum: int = 1
+
+
+CHANGED = "the world changed since it was approved"
+KEEPS_CHANGING = "the world keeps changing between approval and start"
+MORE_PEOPLE = "policy now asks for more people"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,16 +68,18 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         action = work.action(wish.call)
         if action.status not in {lifecycle.Action.APPROVED, lifecycle.Action.INTENT}:
             raise Changed(f"action {action.pk} is {action.status}")
-        resend = action.status == lifecycle.Action.INTENT
         why = _why_not(work, action, review, wish)
         if why is not None:
-            _not_now(work, action, review, why, resend=resend)
+            _not_now(work, action, review, why, wish)
             return None
         if action.not_before is not None and action.not_before > work.now:
             raise Changed(f"action {action.pk} may not start yet")
-        found = occurrences.find(work, action)
+        found = occurrences.find(work, action, beside=_beside(review))
         if found.standing is not None:
             settle.absorb(work, action, found.standing, review)
+            return None
+        if found.others:
+            _not_now(work, action, review, "the same was done before with other arguments", wish)
             return None
         if found.blocking is not None:
             action.blocked_by = found.blocking
@@ -102,6 +111,12 @@ def _review(run: models.Run, call: CallId) -> models.Review | None:
     )
 
 
+def _beside(review: models.Review | None) -> frozenset[int]:
+    """Return the occurrences that its approvers saw, and beside which they want this too."""
+    shown = (review.content or {}).get("beside") if review is not None else None
+    return frozenset(item["occurrence"] for item in shown or ())
+
+
 def _why_not(work: Work, action: models.Action, review: models.Review | None, wish: Wish) -> str | None:
     """Return why this must be asked (again), or None when the release holds."""
     if action.digest != wish.digest or action.contract != wish.contract:
@@ -121,7 +136,7 @@ def _why_not(work: Work, action: models.Action, review: models.Review | None, wi
     if wish.precondition is not None and exact.canonical(wish.precondition) != exact.canonical(
         action.precondition
     ):
-        return "the world changed since it was approved"
+        return KEEPS_CHANGING if action.error in {CHANGED, KEEPS_CHANGING} else CHANGED
     held = [
         decision
         for decision in review.decisions.select_related("person").filter(
@@ -131,23 +146,37 @@ def _why_not(work: Work, action: models.Action, review: models.Review | None, wi
     ]
     if len(held) < review.quorum:
         return "an approver no longer has the right to approve it"
+    if len(held) < wish.quorum:
+        return MORE_PEOPLE
+    if action.status == lifecycle.Action.INTENT and not _in_window(work, action, wish):
+        return "the time in which its key is known is over"
     return None
 
 
-def _not_now(
-    work: Work, action: models.Action, review: models.Review | None, why: str, *, resend: bool
-) -> None:
-    """Send the action back to be asked; after a first send only looking is allowed."""
-    if resend:
+def _in_window(work: Work, action: models.Action, wish: Wish) -> bool:
+    """Return whether the provider surely still knows the key: counted from the first send, less a tenth."""
+    first = action.occurrence.first_sent_at if action.occurrence is not None else None
+    return first is not None and work.now < first + clock_time.seconds(0.9 * wish.key_window)
+
+
+def _not_now(work: Work, action: models.Action, review: models.Review | None, why: str, wish: Wish) -> None:
+    """Send the action back to be asked; after a first send only looking is allowed, and what policy forbids ends."""
+    if action.status == lifecycle.Action.INTENT:
         settle.doubt(work, action, why=f"it may not be sent again: {why}")
         return
     if (
         review is not None and review.consumed_by_id is None
     ):  # a used one stays what it was: approved, and used
-        review.status = lifecycle.Review.SUPERSEDED
-        review.closed_at = work.now
-        review.save(update_fields=["status", "closed_at"])
+        if why == MORE_PEOPLE:
+            review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.OPEN, by="E")
+            review.quorum, review.closed_at, review.answer = wish.quorum, None, ""
+        else:
+            review.status, review.closed_at = lifecycle.Review.SUPERSEDED, work.now
+        review.save(update_fields=["status", "quorum", "closed_at", "answer"])
         work.inbox_changed = True
+    if wish.verdict == "deny":
+        settle.denied(work, action, rule=wish.rule)
+        return
     action.error = why
     work.log.append(
         lifecycle.EntryKind.DECISION,

@@ -9,24 +9,31 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.models import paths
+from runs.transitions import audit, undoing
+from runs.transitions.actor import ENGINE
 from runs.transitions.steps._statement import Work
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What the lineage holds for an identity: at most one of these decides, else a new occurrence gets number `n`."""
+    """What the lineage holds for an identity: at most one of these decides, else a new occurrence gets number `n`.
+
+    `others` stand off this path with other arguments: a person says what that means.
+    """
 
     own: models.Occurrence | None = None
     standing: models.Occurrence | None = None
     blocking: models.Occurrence | None = None
+    others: tuple[models.Occurrence, ...] = ()
     n: int = 0
 
 
-def find(work: Work, action: models.Action) -> Found:
+def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozenset()) -> Found:
     """Return what stands in the way of `action`, or lets it go on.
 
-    A standing occurrence that no action on this path owns or absorbed is absorbed (equal arguments first, else the
-    lowest number); an open or unknown one blocks; void and undone ones are passed over.
+    A standing occurrence that no action on this path owns or absorbed is absorbed if its arguments are equal; with
+    other arguments it is asked about, unless it is among those `beside` which a person wants this too. An open or
+    unknown one blocks; void and undone ones are passed over. An undo is done once, on whatever path.
     """
     rows = list(
         models.Occurrence.objects.select_for_update(of=("self",))
@@ -40,14 +47,14 @@ def find(work: Work, action: models.Action) -> Found:
     for row in rows:
         if row.state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN}:
             return Found(blocking=row)
-    off_path = [
-        row
-        for row in rows
-        if row.state == lifecycle.Occurrence.STANDING and not paths.uses(work.run.path, work.run.pk, row)
-    ]
-    if off_path:
-        return Found(standing=min(off_path, key=lambda row: (row.owner.digest != action.digest, row.n)))
-    return Found(n=max((row.n for row in rows), default=-1) + 1)
+    n = max((row.n for row in rows), default=-1) + 1
+    standing = [row for row in rows if row.state == lifecycle.Occurrence.STANDING and row.pk not in beside]
+    if action.undo_of_id is None:
+        standing = [row for row in standing if not paths.uses(work.run.path, work.run.pk, row)]
+    for row in standing:
+        if row.owner.digest == action.digest or action.undo_of_id is not None:
+            return Found(standing=row, n=n)
+    return Found(others=tuple(standing), n=n)
 
 
 def begin(
@@ -75,7 +82,8 @@ def begin(
         row.attempts = [*row.attempts, sent]
         row.horizon = max(row.horizon, horizon)
         row.settled_at = None
-        row.save(update_fields=["state", "attempts", "horizon", "settled_at"])
+        row.first_sent_at = row.first_sent_at or work.now
+        row.save(update_fields=["state", "attempts", "horizon", "settled_at", "first_sent_at"])
         return row
     return models.Occurrence.objects.create(
         root_id=work.run.root_id,
@@ -84,13 +92,7 @@ def begin(
         identity_digest=action.identity_digest,
         declaration=action.declaration,
         n=found.n,
-        key=exact.seal(
-            settings.KEY_HMAC,
-            work.run.root_id,
-            action.tool,
-            exact.canonical(action.identity, limit=None),
-            found.n,
-        ),
+        key=key_of(work.run.root_id, action.tool, action.identity, found.n),
         state=lifecycle.Occurrence.OPEN,
         owner=action,
         attempts=[sent],
@@ -99,8 +101,32 @@ def begin(
     )
 
 
+def key_of(root_id: int, tool: str, identity: object, n: int, *, epoch: int = 0) -> str:
+    """Return the key of an occurrence. It is stored when it is made, and after that only compared."""
+    parts = (root_id, tool, exact.canonical(identity, limit=None), n)
+    return exact.seal(settings.KEY_HMAC, *parts, *((epoch,) if epoch else ()))
+
+
+def next_key(work: Work, occurrence: models.Occurrence) -> int:
+    """Give the occurrence a new key, because the provider keeps a failure under this one; return its epoch."""
+    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=occurrence.pk)
+    row.earlier_keys = row.all_keys()
+    epoch = len(row.earlier_keys)
+    row.key = key_of(row.root_id, row.tool, row.identity, row.n, epoch=epoch)
+    row.first_sent_at = None
+    row.save(update_fields=["earlier_keys", "key", "first_sent_at"])
+    audit.append(
+        "occurrence.new_key",
+        actor=ENGINE,
+        run=work.run,
+        subject=f"occurrence {row.pk}",
+        content={"epoch": epoch},
+    )
+    return epoch
+
+
 def settle(work: Work, occurrence: models.Occurrence | None, state: str, *, receipt: object = None) -> None:
-    """Give the occurrence the state that its action's outcome says."""
+    """Give the occurrence the state that its action's outcome says; an undo takes what it undoes with it."""
     assert occurrence is not None
     row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=occurrence.pk)
     if row.state != state:
@@ -110,3 +136,4 @@ def settle(work: Work, occurrence: models.Occurrence | None, state: str, *, rece
         row.receipt = receipt
     row.settled_at = None if state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN} else work.now
     row.save(update_fields=["state", "receipt", "settled_at"])
+    undoing.follow(row, by="E")

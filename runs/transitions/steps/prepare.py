@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import clock_time, texts, words
+from runs.transitions import clock_time, log, texts, words
 from runs.transitions.steps import closing, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
@@ -43,15 +43,33 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
             if item.verdict.verdict == "deny":
                 _deny(work, action, item)
                 continue
+            if _decided_meanwhile(action):
+                continue
             _open(work, action, item)
             work.inbox_changed = True
         # People go on from here with other arguments: the calls are open, and nothing is done yet.
         work.log.checkpoint(lifecycle.Boundary.WAITING if work.inbox_changed else lifecycle.Boundary.RESULT)
 
 
+def _decided_meanwhile(action: models.Action) -> bool:
+    """Return whether a question that was still open got its last vote while this was prepared."""
+    return models.Review.objects.filter(
+        action=action,
+        kind=lifecycle.ReviewKind.ACTION,
+        status=lifecycle.Review.APPROVED,
+        consumed_by__isnull=True,
+        digest=action.approval_digest,
+    ).exists()
+
+
 def _deny(work: Work, action: models.Action, item: Prepared) -> None:
     """Policy became stricter since the proposal: the call is closed with the rule's name."""
     action.rule = item.verdict.rule
+    open_still = models.Review.objects.filter(
+        action=action, kind=lifecycle.ReviewKind.ACTION, status=lifecycle.Review.OPEN
+    )
+    if open_still.update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now):
+        work.inbox_changed = True
     if action.status == lifecycle.Action.HELD:
         work.move(action, lifecycle.Action.SUPERSEDED)
     else:
@@ -67,31 +85,21 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
     action.policy_version_id = item.policy_version
     action.tier = max(action.tier, item.verdict.tier)
     action.approval_digest = approval_digest(action)
-    expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
-    due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
-    review = models.Review.objects.create(
-        run=work.run,
-        action=action,
-        kind=lifecycle.ReviewKind.ACTION,
-        status=lifecycle.Review.OPEN,
-        revision=action.revision,
-        digest=action.approval_digest,
-        title=texts.storable(item.title, limit=300),
-        content={
-            "retype": item.retype,
-            "why": item.why,
-            "notes": list(item.notes),
-            "rule": item.verdict.rule,
-        },
-        tier=action.tier,
-        quorum=terms.get("quorum", 1),
-        groups=list(terms.get("groups", ["reviewer"])),
-        separation=bool(terms.get("separation", False)),
-        reason_required=bool(terms.get("reason_required", False)),
-        undo_seconds=undo_seconds(action.tier, terms),
-        due_at=work.now + clock_time.seconds(due),
-        expires_at=work.now + clock_time.seconds(expires),
-    )
+    review = _asked(work, action) or _new(work, action, terms)
+    review.title = texts.storable(item.title, limit=300)
+    review.content = {
+        "retype": item.retype,
+        "why": item.why,
+        "notes": list(item.notes),
+        "rule": item.verdict.rule,
+    }
+    review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
+    review.quorum = max(review.quorum, terms.get("quorum", 1))
+    review.groups = list(terms.get("groups", ["reviewer"]))
+    review.separation = bool(terms.get("separation", False))
+    review.reason_required = bool(terms.get("reason_required", False))
+    review.undo_seconds = undo_seconds(action.tier, terms)
+    review.save()
     content = {
         "call": [action.reply_position, action.call_index],
         "verdict": "review",
@@ -108,6 +116,41 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
     }
     work.log.append(lifecycle.EntryKind.VERDICT, content)
     work.move(action, lifecycle.Action.HELD)
+
+
+def _asked(work: Work, action: models.Action) -> models.Review | None:
+    """Return the open question that this one goes on with: the same again for more people, or edited meanwhile.
+
+    One that asks about something else now is no longer asked.
+    """
+    review = (
+        models.Review.objects.select_for_update(of=("self",))
+        .filter(action=action, kind=lifecycle.ReviewKind.ACTION, status=lifecycle.Review.OPEN)
+        .first()
+    )
+    if review is None:
+        return None
+    edited = review.votes == 0 and review.revision == action.revision
+    if edited or review.digest == action.approval_digest:
+        return review
+    review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.SUPERSEDED, by="E")
+    review.closed_at = work.now
+    review.save(update_fields=["status", "closed_at"])
+    return None
+
+
+def _new(work: Work, action: models.Action, terms: Mapping[str, Any]) -> models.Review:
+    expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
+    due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
+    return models.Review(
+        run=work.run,
+        action=action,
+        kind=lifecycle.ReviewKind.ACTION,
+        status=lifecycle.Review.OPEN,
+        quorum=1,
+        due_at=work.now + clock_time.seconds(due),
+        expires_at=work.now + clock_time.seconds(expires),
+    )
 
 
 def approval_digest(action: models.Action) -> str:

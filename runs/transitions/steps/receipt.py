@@ -32,8 +32,12 @@ def did_not_happen(
     again: bool,
     wake_after: float = 0.0,
     source: str = "run",
+    key_used: bool = False,
 ) -> None:
-    """Store the proof that an attempt had no effect; `again` lets it be sent once more under the same key."""
+    """Store the proof that an attempt had no effect; `again` lets it be sent once more.
+
+    That is under the same key, unless the provider keeps the failure under it (`key_used`).
+    """
     with fenced(claim, "did_not_happen") as work:
         action = _in_flight(work, call)
         settle.did_not_happen(
@@ -43,6 +47,7 @@ def did_not_happen(
             reason=reason,
             source=source,
             again=lifecycle.Action.APPROVED if again else None,
+            key_used=key_used,
         )
         if action.status == lifecycle.Action.APPROVED and wake_after:
             work.run.error = texts.storable(reason)  # said on the run's page until something gets done

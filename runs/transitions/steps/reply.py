@@ -220,9 +220,13 @@ def _action(work: Work, call_id: CallId, call: Proposed, policy_version: int | N
 
 def _revise(work: Work, action: models.Action, corrected: Proposed) -> None:
     action.revision, action.digest = 2, corrected.digest
+    proposed = action.identity_digest
     action.identity, action.identity_digest = corrected.identity, exact.digest_of(corrected.identity)
+    action.proposed_identity = proposed if proposed != action.identity_digest else None
     action.verdict = "review"
-    action.save(update_fields=["revision", "digest", "identity", "identity_digest", "verdict"])
+    action.save(
+        update_fields=["revision", "digest", "identity", "identity_digest", "proposed_identity", "verdict"]
+    )
     models.Revision.objects.create(
         action=action,
         number=2,

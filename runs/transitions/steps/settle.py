@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models
-from runs.transitions import clock_time, texts, words
+from runs.transitions import absent, clock_time, texts, words
 from runs.transitions.steps import closing, occurrences
 from runs.transitions.steps._statement import Work
 
@@ -27,20 +27,23 @@ def happened(
 
 
 def did_not_happen(
-    work: Work, action: models.Action, *, attempt: int, reason: str, source: str, again: str | None
+    work: Work,
+    action: models.Action,
+    *,
+    attempt: int,
+    reason: str,
+    source: str,
+    again: str | None,
+    key_used: bool = False,
 ) -> None:
     """One attempt (0: every open one) provably had no effect.
 
-    `again` is what follows once every attempt is settled so: approved (send again under the same key), held (ask
-    again), or None (the call fails). While another attempt is unknown nothing follows: one proof says nothing about
-    the others.
+    `again` is what follows once every attempt is settled so: approved (send again, under a new key only if the
+    provider keeps the failure under this one), held (ask again), or None (the call fails). While another attempt is
+    unknown nothing follows: one proof says nothing about the others.
     """
-    others = [
-        number
-        for number in range(1, action.attempt + 1)
-        if attempt not in {0, number} and not _disproved(work, action, number)
-    ]
-    if others:
+    known = {attempt, *absent.attempts(action, pending=work.log.pending)}
+    if attempt and not known.issuperset(range(1, action.attempt + 1)):
         _receipt(
             work, action, attempt=attempt, outcome="did_not_happen", source=source, status=None, reason=reason
         )
@@ -52,10 +55,24 @@ def did_not_happen(
         work, action, attempt=attempt, outcome="did_not_happen", source=source, status=status, reason=reason
     )
     occurrences.settle(work, action.occurrence, lifecycle.Occurrence.VOID)
+    if key_used and status == lifecycle.Action.APPROVED and action.occurrence is not None:
+        occurrences.next_key(work, action.occurrence)
     work.move(action, status, error=texts.storable(reason))
     _close_question(work, action)
     if status == lifecycle.Action.FAILED:
         closing.close_effect(work, action, status=status, text=f"Not done: {reason}", ran=True)
+
+
+def denied(work: Work, action: models.Action, *, rule: str) -> None:
+    """Policy forbids now what it had let through: the call is closed with the rule's name."""
+    action.rule, action.verdict = rule, "deny"
+    work.move(action, lifecycle.Action.DENIED, not_before=None)
+    work.log.append(
+        lifecycle.EntryKind.VERDICT,
+        {"call": [action.reply_position, action.call_index], "verdict": "deny", "rule": rule, "status": action.status,
+         "policy": action.policy_version_id},
+    )  # fmt: skip
+    closing.close_effect(work, action, status=action.status, text=words.denied(rule), ran=False)
 
 
 def unknown(work: Work, action: models.Action, *, attempt: int, reason: str) -> None:
@@ -89,6 +106,53 @@ def ask_about_earlier(work: Work, owner: models.Action) -> None:
         _question(work, owner, why="The same thing is proposed again, and this earlier one is still unknown.")
 
 
+def found_after_all(work: Work, action: models.Action, *, receipt: dict[str, Any]) -> None:
+    """It was to be sent again, but evidence says that it did happen: that is the outcome, and no approval holds."""
+    closed = models.Review.objects.filter(action=action, consumed_by__isnull=True)
+    closed.filter(status=lifecycle.Review.OPEN).update(status=lifecycle.Review.SETTLED, closed_at=work.now)
+    closed.filter(status=lifecycle.Review.APPROVED).update(
+        status=lifecycle.Review.SUPERSEDED, closed_at=work.now
+    )
+    work.inbox_changed = True
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
+    work.move(action, lifecycle.Action.ABSORBED, receipt=receipt, not_before=None, error="")
+    closing.close_effect(
+        work, action, status=action.status, text=words.found_after_all(), ran=True, value=receipt.get("value")
+    )
+
+
+def learnt_later(work: Work, owner: models.Action) -> None:
+    """Evidence has settled an effect that was given up: close the question about it; whoever waits for it goes on."""
+    occurrence = models.Occurrence.objects.get(pk=owner.occurrence_id or 0)
+    if occurrence.state in {lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}:
+        _close_question(work, owner)
+        if occurrence.state == lifecycle.Occurrence.STANDING:
+            _ask_the_blocked(work, owner)
+
+
+def _ask_the_blocked(work: Work, owner: models.Action) -> None:
+    """Ask anew about every released action that waited for an effect which did happen."""
+    for action in _blocked(work, owner):
+        models.Review.objects.filter(
+            action=action, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
+        ).update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now)
+        why = "the earlier one did happen"
+        call = [action.reply_position, action.call_index]
+        work.log.append(
+            lifecycle.EntryKind.DECISION,
+            {"call": call, "verdict": "ask_again", "reason": why, "status": lifecycle.Action.HELD},
+        )
+        work.move(action, lifecycle.Action.HELD, not_before=None, blocked_by=None, error=why)
+
+
+def _blocked(work: Work, owner: models.Action) -> list[models.Action]:
+    return list(
+        models.Action.objects.select_for_update(of=("self",)).filter(
+            run=work.run, blocked_by=owner.occurrence, status=lifecycle.Action.APPROVED
+        )
+    )
+
+
 def answered_later(
     work: Work, owner: models.Action, *, answer: str, who: str, receipt: dict[str, Any]
 ) -> None:
@@ -96,30 +160,15 @@ def answered_later(
 
     Whoever waits for it is asked anew if it happened, goes on if it did not, and is closed if it can't be known.
     """
-    blocked = list(
-        models.Action.objects.select_for_update(of=("self",)).filter(
-            run=work.run, blocked_by=owner.occurrence, status=lifecycle.Action.APPROVED
-        )
-    )
     if answer == "happened":
         occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
-    elif answer != "unknown":
-        occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.VOID)
-    for action in blocked:
-        call = [action.reply_position, action.call_index]
-        if answer == "happened":
-            why = "the earlier one did happen"
-            models.Review.objects.filter(
-                action=action, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
-            ).update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now)
-            work.log.append(
-                lifecycle.EntryKind.DECISION,
-                {"call": call, "verdict": "ask_again", "reason": why, "status": lifecycle.Action.HELD},
-            )
-            work.move(action, lifecycle.Action.HELD, not_before=None, blocked_by=None, error=why)
-        elif answer == "unknown":
+        _ask_the_blocked(work, owner)
+    elif answer == "unknown":
+        for action in _blocked(work, owner):
             work.move(action, lifecycle.Action.SUPERSEDED, blocked_by=None)
             closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
+    else:
+        occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.VOID)
 
 
 def _question(work: Work, action: models.Action, *, why: str) -> models.Review:
@@ -209,20 +258,6 @@ def _receipt(
     if status == lifecycle.Action.HELD:
         content["review"] = None
     work.log.append(lifecycle.EntryKind.RECEIPT, content)
-
-
-def _disproved(work: Work, action: models.Action, attempt: int) -> bool:
-    """Return whether the log says that this attempt did not happen."""
-    call = [action.reply_position, action.call_index]
-    lines = models.Entry.objects.filter(
-        run=work.run, kind=lifecycle.EntryKind.RECEIPT, position__gt=action.reply_position
-    )
-    return any(
-        line.content["call"] == call
-        and line.content.get("outcome") == "did_not_happen"
-        and line.content["attempt"] in {0, attempt}
-        for line in lines
-    )
 
 
 def _close_question(work: Work, action: models.Action) -> None:

@@ -1,0 +1,68 @@
+"""Edits on the review page: the arguments as a text that can be changed, and what was changed so far."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+from runs import differences, exact, lifecycle, models
+from runs.selectors import review_models, tools
+
+
+def being_prepared(review: models.Review, action: models.Action | None) -> bool:
+    """Return whether its preview is being worked out anew after an edit; until then nobody can decide."""
+    return (
+        review.kind == lifecycle.ReviewKind.ACTION
+        and action is not None
+        and review.status == lifecycle.Review.OPEN
+        and review.digest != action.approval_digest
+    )
+
+
+def text(review: models.Review, action: models.Action | None, arguments: str) -> str:
+    """Return the arguments laid out for typing in them; nothing where there is nothing to change."""
+    if action is None or review.kind != lifecycle.ReviewKind.ACTION or action.undo_of_id or action.attempt:
+        return ""
+    laid_out = json.dumps(exact.stored(arguments), indent=2, ensure_ascii=False)
+    # What can't be seen is written out, so that the text in the field is the value and nothing else.
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in laid_out
+    )
+
+
+def changes(action: models.Action | None) -> tuple[review_models.Change, ...]:
+    """Return what people changed, oldest first."""
+    if action is None or action.revision == 1:
+        return ()
+    rows = models.Revision.objects.filter(action=action).select_related("author").order_by("number")
+    return tuple(_change(before, after) for before, after in itertools.pairwise(rows))
+
+
+def names(found: tuple[review_models.Change, ...]) -> tuple[str, ...]:
+    """Return the top-level arguments that were changed."""
+    return tuple(dict.fromkeys(row.name for change in found for row in change.rows))
+
+
+def _change(before: models.Revision, after: models.Revision) -> review_models.Change:
+    return review_models.Change(
+        by=after.author.display() if after.author else "Somebody",
+        at=after.created_at,
+        reason=after.reason,
+        rows=tuple(
+            review_models.Changed(
+                name=found.place.split(".")[0],
+                label=found.place,
+                before=_shown(found.before),
+                after=_shown(found.after),
+            )
+            for found in differences.between(before.arguments, after.arguments)
+        ),
+    )
+
+
+def _shown(value: str | None) -> str:
+    if value is None:
+        return "nothing"
+    found: Any = exact.stored(value)
+    return tools.short(found if isinstance(found, str) else value, 300)

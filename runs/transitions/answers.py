@@ -1,0 +1,196 @@
+"""What may be answered to which question: the verbs, who may say them, and whether an answer fits what was asked."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from runs import lifecycle, models, rights
+from runs.transitions import budgets, clock_time, pins, texts
+from runs.transitions.refusals import Invalid, NotYours, Stale
+
+APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
+KEEP, UNDO_FIRST = "keep", "undo_first"
+HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
+RETRY, STOP, GO_ON = "retry", "stop", "go_on"
+ONCE, TWICE, NOT_AT_ALL = "once", "twice", "not_at_all"
+ANSWERS: dict[str, tuple[str, ...]] = {
+    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP, UNDO_FIRST),
+    lifecycle.ReviewKind.PLAN: (APPROVE, REJECT),
+    lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
+    lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON, ONCE, TWICE, NOT_AT_ALL),
+    lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
+}
+CONTRADICTED = frozenset({ONCE, TWICE, NOT_AT_ALL})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a person answered, and exactly what they saw when they did. `token` is the form's, single use."""
+
+    verdict: str
+    revision: int
+    digest: str
+    token: str
+    reason: str = ""
+    retype: str = ""
+    receipt: str = ""
+    amount: int | None = None  # by how much a limit is raised
+    evidence_number: int = 0
+    rendered_at: datetime.datetime | None = None
+    stop: bool = False  # with a rejection: end the run too
+
+
+def contradicted(review: models.Review) -> models.Occurrence:
+    """Return the occurrence that evidence speaks against, locked, of a question that is about one."""
+    rows = models.Occurrence.objects.select_for_update(of=("self",)).select_related("owner")
+    return rows.get(pk=review.content["contradiction"])
+
+
+def offered(review: models.Review) -> tuple[str, ...]:
+    """Return the answers that this question takes."""
+    known = ANSWERS.get(review.kind, ())
+    if review.kind == lifecycle.ReviewKind.FAILURE:
+        if "contradiction" in (review.content or {}):
+            return (ONCE, TWICE, NOT_AT_ALL)
+        return (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
+    if review.kind == lifecycle.ReviewKind.ACTION:
+        beside = (review.content or {}).get("beside") or []
+        hidden = set() if beside else {KEEP, UNDO_FIRST}
+        if not all(item["undo"] for item in beside):
+            hidden.add(UNDO_FIRST)
+        return tuple(verb for verb in known if verb not in hidden)
+    return known
+
+
+def check_right(review: models.Review, answer: Answer, user: models.User) -> None:
+    """Refuse (NotYours) somebody who may not give this answer."""
+    roles = user.roles()
+    if review.kind == lifecycle.ReviewKind.FAILURE:
+        if not rights.may(roles, rights.Act.ANSWER_FAILURE):
+            raise NotYours("You may not answer this; an operator can.")
+        return
+    if review.kind == lifecycle.ReviewKind.BUDGET:
+        budgets.check_right(user)
+        return
+    if not rights.may_decide(roles, review.groups):
+        raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
+    if (
+        review.votes
+        and review.status == lifecycle.Review.OPEN
+        and review.decisions.filter(revision=review.revision, person=user).exists()
+    ):
+        raise NotYours("You have decided. It needs somebody else's decision too.")
+    if review.separation and answer.verdict == APPROVE:
+        why = review.why_apart(user.pk)
+        if why and others_may(user, review.groups):
+            raise NotYours(f"{why}, so somebody else has to release this action.")
+
+
+def others_may(user: models.User, groups: list[str]) -> bool:
+    """Return whether anybody else could decide: without a second person, separation can't be kept and is off."""
+    others = models.User.objects.filter(is_active=True, groups__name__in=[*groups, rights.ADMIN]).exclude(
+        pk=user.pk
+    )
+    return others.exists()
+
+
+def being_prepared(review: models.Review) -> bool:
+    """Return whether its preview is being worked out anew after an edit; until then nobody can decide."""
+    action = review.action
+    return (
+        review.kind == lifecycle.ReviewKind.ACTION
+        and action is not None
+        and review.status == lifecycle.Review.OPEN
+        and review.digest != action.approval_digest
+    )
+
+
+def check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) -> None:
+    """Refuse (Stale) an answer to what is no longer asked, or no longer so."""
+    if review.status != lifecycle.Review.OPEN:
+        raise Stale(winner(review))
+    if review.expires_at is not None and review.expires_at <= now:
+        raise Stale("This question has expired; nothing was decided.")
+    if review.revision != answer.revision or review.digest != answer.digest:
+        raise Stale("This has changed since you opened it; look at it again before you decide.")
+    if being_prepared(review):
+        raise Stale("This was edited; what will happen is being worked out, and then it can be decided.")
+    # A question in doubt may stay open when evidence about one of several attempts arrives; its action counts it.
+    doubted = review.action if review.kind == lifecycle.ReviewKind.IN_DOUBT else None
+    known = doubted.evidence_number if doubted is not None else review.evidence_number
+    if known != answer.evidence_number:
+        raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
+
+
+def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
+    """Refuse (Invalid) an answer that doesn't fit the question, and (Stale) one that comes too late."""
+    verdict = answer.verdict
+    if verdict not in offered(review):
+        raise Invalid(f"{verdict!r} is no answer to this question.")
+    if review.kind == lifecycle.ReviewKind.BUDGET:
+        budgets.check_fit(run, verdict=verdict, amount=answer.amount, reason=answer.reason)
+    if answer.stop and verdict != REJECT:
+        raise Invalid("Only a rejection can stop the run too.")
+    _check_said(review, answer)
+    wanted = (review.content or {}).get("retype")
+    if verdict == APPROVE and wanted and answer.retype != str(wanted["value"]).strip():
+        raise Invalid(f"Retype the {wanted['field']} exactly as it is shown: what you typed differs.")
+    start = now + clock_time.seconds(review.undo_seconds)
+    if verdict == APPROVE and review.expires_at is not None and start >= review.expires_at:
+        raise Stale("This expires before it could start; extend it first.")
+    if verdict in {ABSENT_DO, ABSENT_LEAVE}:
+        _check_horizon(review, answer)
+    if verdict == ABSENT_DO and run.stop_at is not None:
+        raise Invalid("The run is being stopped, so it can't be done again; choose 'leave it'.")
+    if verdict == NOT_AT_ALL:
+        _check_unknown(review)
+    if verdict == RETRY and (run.superseded_by_id is not None or run.status != lifecycle.Run.FAILED):
+        raise Stale("This run can't be retried any more.")
+
+
+def _check_said(review: models.Review, answer: Answer) -> None:
+    """Refuse (Invalid) an answer without the words that it needs."""
+    said = texts.says(answer.reason)
+    if answer.verdict == REJECT and not said:
+        raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
+    if answer.verdict == ASK_BACK and not said:
+        raise Invalid("Write your question; the agent reads it and proposes again.")
+    beside = (review.content or {}).get("beside")
+    if answer.verdict == APPROVE and beside and not said:
+        raise Invalid("Say why this is done too; something with the same identity was done before.")
+    if answer.verdict in {KEEP, UNDO_FIRST, BY_HAND, *CONTRADICTED} and not said:
+        raise Invalid("Give a reason; it stays in the record.")
+    if review.reason_required and not said:
+        raise Invalid("Give a reason; at this tier every decision needs one.")
+    if answer.verdict == HAPPENED and not answer.receipt:
+        raise Invalid("Say how you know that it happened: a reference, a message id, what you saw.")
+    if answer.verdict == BY_HAND and not answer.receipt:
+        raise Invalid("Say what proves that you did it: a reference, a message id, a number.")
+
+
+def _check_horizon(review: models.Review, answer: Answer) -> None:
+    """'It did not happen' counts only from a look after the horizon: before it the request may still arrive."""
+    occurrence = review.action.occurrence if review.action else None
+    if occurrence is None or answer.rendered_at is None or answer.rendered_at < occurrence.horizon:
+        raise Invalid(
+            "The request may still arrive, so nobody can say yet that it did not happen; look again later."
+        )
+
+
+def _check_unknown(review: models.Review) -> None:
+    if contradicted(review).state != lifecycle.Occurrence.UNKNOWN:
+        raise Invalid("There is a proof that it happened; say whether once or twice.")
+
+
+def winner(review: models.Review) -> str:
+    """Return one sentence that says who decided what, for the one who came second."""
+    last = review.decisions.select_related("person").order_by("-id").first()
+    if last is None or review.status in {
+        lifecycle.Review.SETTLED,
+        lifecycle.Review.SUPERSEDED,
+        lifecycle.Review.EXPIRED,
+    }:
+        return f"This question is closed ({review.status}); nothing you typed was used."
+    verdict = {APPROVE: "approved", REJECT: "rejected"}.get(last.verdict, "answered")
+    return f"{last.person.display()} {verdict} this first; nothing you typed was used."
