@@ -13,7 +13,6 @@ from typing import Any
 from runs import exact, lifecycle, models, state
 from runs.engine import told
 from runs.transitions import texts
-from runs.transitions.steps.occurrences import key_of
 from runs.transitions.steps.prepare import approval_digest
 
 
@@ -229,78 +228,3 @@ def _edited(review: models.Review) -> tuple[str, int] | None:
             revision = fact.content["revision"]
             return exact.link(review.action_id or 0, revision, fact.content["digest"], "edited"), revision
     return None
-
-
-_AGREES: dict[str, frozenset[str]] = {
-    lifecycle.Action.SUCCEEDED: frozenset({lifecycle.Occurrence.STANDING}),
-    lifecycle.Action.ABSORBED: frozenset({lifecycle.Occurrence.STANDING}),
-    lifecycle.Action.INTENT: frozenset({lifecycle.Occurrence.OPEN}),
-    lifecycle.Action.IN_DOUBT: frozenset({lifecycle.Occurrence.UNKNOWN}),
-}
-_LATER = {
-    "happened": lifecycle.Occurrence.STANDING,
-    "absent_do": lifecycle.Occurrence.VOID,
-    "absent_leave": lifecycle.Occurrence.VOID,
-}
-
-
-def occurrence(row: models.Occurrence) -> None:
-    """Compare an occurrence to its key, its sends, and the action that owns it; refuse Broken."""
-    what = f"occurrence {row.pk}"
-    keys = [
-        key_of(row.root_id, row.tool, row.identity, row.n, epoch=epoch)
-        for epoch in range(len(row.all_keys()))
-    ]
-    if (keys, exact.digest_of(row.identity)) != (row.all_keys(), row.identity_digest):
-        raise Broken(f"{what}: its key doesn't belong to its identity")
-    owner = models.Action.objects.filter(pk=row.owner_id).first()
-    if owner is None or not row.attempts or row.attempts[0]["action"] != row.owner_id:
-        raise Broken(f"{what}: it doesn't belong to the action that was sent first")
-    if owner.occurrence_id != row.pk or owner.declaration != row.declaration:
-        raise Broken(f"{what}: its action {owner.pk} doesn't know it")
-    horizon = max(datetime.datetime.fromisoformat(attempt["horizon"]) for attempt in row.attempts)
-    if row.horizon != horizon:
-        raise Broken(f"{what}: its horizon is not that of its last send")
-    events = list(models.AuditEvent.objects.filter(act__in=_LEARNT, subject=what).order_by("seq"))
-    if row.contradicted != any(event.act == "occurrence.contradicted" for event in events):
-        raise Broken(f"{what}: the audit chain says otherwise about contrary evidence")
-    if (
-        len(row.all_keys()) - 1
-        != models.AuditEvent.objects.filter(act="occurrence.new_key", subject=what).count()
-    ):
-        raise Broken(f"{what}: the audit chain says otherwise about its keys")
-    # What was learnt when its action was settled has left that action behind.
-    learnt = [event.content["after"] for event in events if event.content["after"] in _SETTLED]
-    wanted = _undone(row) or (frozenset({learnt[-1]}) if learnt else _states(owner))
-    if not learnt and owner.status in _RECEIVED and row.receipt != owner.receipt:
-        raise Broken(f"{what}: its receipt is not that of its action {owner.pk}")
-    if row.state not in wanted:
-        raise Broken(f"{what}: it is {row.state}, but its action {owner.pk} is {owner.status}")
-
-
-_LEARNT = ("occurrence.contradicted", "occurrence.settled", "occurrence.answered")
-_SETTLED = (lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID, lifecycle.Occurrence.UNKNOWN)
-_RECEIVED = (lifecycle.Action.SUCCEEDED, lifecycle.Action.ABSORBED)
-
-
-def _undone(row: models.Occurrence) -> frozenset[str]:
-    """Return the state that an undo of it says; nothing where there is none, or where it did not happen."""
-    states = models.Occurrence.objects.filter(owner__undo_of=row).values_list("state", flat=True)
-    if lifecycle.Occurrence.STANDING in states:
-        return frozenset({lifecycle.Occurrence.UNDONE})
-    return (
-        frozenset({lifecycle.Occurrence.UNKNOWN}) if lifecycle.Occurrence.UNKNOWN in states else frozenset()
-    )
-
-
-def _states(owner: models.Action) -> frozenset[str]:
-    if owner.status != lifecycle.Action.ABANDONED:
-        return _AGREES.get(owner.status, frozenset({lifecycle.Occurrence.VOID}))
-    # Given up as unknowable; a later answer is a note in the log, and settles the occurrence alone.
-    reviews = owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT).values_list("pk", flat=True)
-    notes = models.Entry.objects.filter(run=owner.run_id, kind=lifecycle.EntryKind.NOTE).order_by("position")
-    found: str = lifecycle.Occurrence.UNKNOWN
-    for note in notes:
-        if note.content.get("review") in reviews and note.content.get("answer") in _LATER:
-            found = _LATER[note.content["answer"]]
-    return frozenset({found})

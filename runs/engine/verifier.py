@@ -56,7 +56,7 @@ def verify() -> Verified:
 def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
     for row in rows.order_by("pk").iterator(chunk_size=200):
         with comparing.readable(f"occurrence {row.pk}"):
-            comparing.occurrence(row)
+            comparing_effects.occurrence(row)
 
 
 def verify_run(run: models.Run) -> int:
