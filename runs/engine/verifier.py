@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from runs import exact, lifecycle, models, state
-from runs.engine import accounts, comparing, told
+from runs.engine import accounts, comparing, comparing_effects, told
 from runs.engine.comparing import Broken as Broken
 from runs.models import paths
 from runs.transitions import audit, decisions, log
