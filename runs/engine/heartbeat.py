@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
+from psycopg.errors import LockNotAvailable
 
 from runs.transitions import steps
 
@@ -65,8 +66,7 @@ class Heartbeat:
                     log.error("move_overran", run_id=self.claim.run_id, fence=self.claim.fence)
                     end_process()
                     return
-                left = self._until - time.monotonic() + settings.CKPTSITE["MARGIN"]
-                if not steps.renew(self.claim, within=left):
+                if not self._renewed(within=self._until - time.monotonic() + settings.CKPTSITE["MARGIN"]):
                     self.lost = True
                     return
                 renewed = time.monotonic()
@@ -75,6 +75,18 @@ class Heartbeat:
             log.warning("heartbeat_lost", run_id=self.claim.run_id, error=f"{type(error).__name__}: {error}")
         finally:
             connection.close()
+
+    def _renewed(self, *, within: float) -> bool:
+        """Return whether the run is still ours, as far as the database says."""
+        try:
+            return steps.renew(self.claim, within=within)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            # Somebody has the row locked for long, most likely this very worker with a large commit: that says nothing
+            # about whose run it is. The lease still runs, and the next beat asks again.
+            log.info("heartbeat_waits", run_id=self.claim.run_id, fence=self.claim.fence)
+            return True
 
     def _wait(self, renewed: float) -> bool:
         """Wait for the next beat or the end of the move's time, whichever comes first; False once stopped."""

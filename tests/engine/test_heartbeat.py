@@ -8,6 +8,8 @@ from collections.abc import Callable
 from unittest import mock
 
 import pytest
+from django.db import OperationalError
+from psycopg.errors import LockNotAvailable
 
 from runs import models
 from runs.engine import heartbeat
@@ -57,3 +59,29 @@ def test_a_move_that_overruns_ends_the_process_before_its_horizon(claim: steps.C
         beat.allow(0.1, grace=0.1)
         assert ended.wait(5)
     assert 0.2 <= time.monotonic() - began < 2
+
+
+def test_a_row_that_is_locked_for_long_says_nothing_about_whose_run_it_is(claim: steps.Claim) -> None:
+    """The worker's own large commit may hold the row longer than a heartbeat waits: it goes on, and asks again."""
+    asked: list[bool] = []
+
+    def renew(_held: steps.Claim, *, within: float) -> bool:
+        asked.append(True)
+        if len(asked) == 1:
+            raise OperationalError("lock timeout") from LockNotAvailable("lock timeout")
+        return True
+
+    with mock.patch.object(steps, "renew", renew), heartbeat.beating(claim) as beat:
+        beat.allow(30)
+        waiting.until(lambda: len(asked) >= 2)
+    assert not beat.lost
+
+
+def test_a_database_that_is_away_is_lost_authority(claim: steps.Claim) -> None:
+    with (
+        mock.patch.object(steps, "renew", side_effect=OperationalError("server closed the connection")),
+        heartbeat.beating(claim) as beat,
+    ):
+        beat.allow(30)
+        waiting.until(lambda: beat.lost)
+    assert beat.lost
