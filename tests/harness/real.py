@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SECONDS = {
     "LEASE": 3, "HEARTBEAT": 0.5, "MARGIN": 1, "CLOCK": 0.3, "SLICE": 5, "READ_TIMEOUT": 5, "EFFECT_TIMEOUT": 3,
-    "MODEL_TIMEOUT": 5, "SETTLE": 0.5, "UNDO_WINDOW_1": 0, "UNDO_WINDOW_2": 0, "UNDO_WINDOW_3": 0,
+    "MODEL_TIMEOUT": 5, "SETTLE": 0.5, "UNDO_WINDOW_1": 0, "UNDO_WINDOW_2": 0, "UNDO_WINDOW_3": 0, "IDLE_TIMEOUT": 60,
 }  # fmt: skip
 TIMES = {f"CKPTSITE_{name}": str(seconds) for name, seconds in _SECONDS.items()} | {"LOG_LEVEL": "WARNING"}
 IN_FLIGHT = 8
