@@ -38,6 +38,7 @@ BARS: dict[str, Bar] = {
     "commits_per_fused": Bar(what="commits of an effect among released ones", most=2.0),
     "commits_per_reply": Bar(what="commits of a model reply", most=1.0),
     "commits_per_read": Bar(what="commits of a read", most=1.0),
+    "now_and_then": Bar(what="commits of slices and of advances on the budget, for each of those effects"),
     "written_per_turn": Bar(what="transactions that wrote, for a reply and an effect, heartbeat and vacuum included"),
     "statements_per_turn": Bar(what="statements for a reply and an effect"),
     "rows_per_turn": Bar(what="rows that they read or write"),

@@ -92,6 +92,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
         found,
         effect_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
         commits_per_effect=worked.commits_each("reply"),
+        now_and_then=sum(worked.commits.get(kind, 0) for kind in hotpath.NOW_AND_THEN) / sizes.steps,
         written_per_turn=worked.written / sizes.steps,
         statements_per_turn=worked.said.statements / sizes.steps,
         rows_per_turn=worked.said.rows / sizes.steps,

@@ -13,6 +13,9 @@ from runs import lifecycle, models, points
 from runs.engine import worker
 from tests.bench import counting, recordings, tools
 
+NOW_AND_THEN = ("adopt", "lose", "claim", "later", "finish", "refill")
+"""Commits that begin and end a slice with its sweep, or take the next advance on the budget."""
+
 _AFTER = ".after_commit"
 
 
@@ -33,8 +36,8 @@ class Worked:
         return self.commits[kind] / self.seconds[kind]
 
     def commits_each(self, *kinds: str) -> float:
-        """Return the commits for each call: all but these kinds and those that begin or end a slice."""
-        left_out = {*kinds, "claim", "later", "finish"}
+        """Return the commits for each call: all but these kinds and those that are made once in a while."""
+        left_out = {*kinds, *NOW_AND_THEN}
         return sum(count for kind, count in self.commits.items() if kind not in left_out) / self.calls
 
     def other_than(self, *kinds: str) -> float:
