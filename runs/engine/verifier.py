@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from runs import exact, lifecycle, models, state
 from runs.engine import accounts, comparing, comparing_effects, told
@@ -48,6 +48,7 @@ def verify() -> Verified:
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
     _occurrences(models.Occurrence.objects.all())
     _decisions()
+    _asked()
     _switches()
     _pins()
     return Verified(events=events, head=head, runs=runs, entries=entries)
@@ -57,6 +58,15 @@ def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
     for row in rows.order_by("pk").iterator(chunk_size=200):
         with comparing.readable(f"occurrence {row.pk}"):
             comparing_effects.occurrence(row)
+
+
+def _asked() -> None:
+    """A failed run is somebody's: it was asked what next, or another attempt has taken its place."""
+    asked = models.Review.objects.filter(run=OuterRef("pk"), kind=lifecycle.ReviewKind.FAILURE)
+    stranded = models.Run.objects.filter(status=lifecycle.Run.FAILED, superseded_by__isnull=True)
+    lost = stranded.exclude(Exists(asked)).order_by("pk").first()
+    if lost is not None:
+        raise Broken(f"run {lost.pk}: it failed, and nobody was asked what to do")
 
 
 def verify_run(run: models.Run) -> int:

@@ -15,8 +15,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from runs import models, tasks
-from runs.engine import advance, clock, worker
+from runs.engine import advance, clock, verifier, worker
 from runs.models.run import FORMAT
+from runs.tools.contract import DidNotHappen
 from runs.transitions import clocks, inbox, steps, switches
 from runs.transitions.actor import Actor
 from tests.engine import clockwork
@@ -169,6 +170,17 @@ def test_9_4_a_fact_that_was_not_folded_in_wakes_its_run(start: Start) -> None:
     answer_of = models.Fact.objects.create(run=run, number=run.inbox + 1, kind="wake", content={})
     models.Run.objects.filter(pk=run.pk).update(inbox=answer_of.number)
     assert clocks.wake_stranded() == 1
+
+
+def test_9_4_a_failed_run_that_nobody_was_asked_about_is_found(start: Start) -> None:
+    """Each failure has an owner; one without a question is a row that somebody took away."""
+    Look.failures = [DidNotHappen("the file is empty")]
+    run = go(start(step("look", "it")))
+    assert run.status == "failed"
+    verifier.verify()
+    models.Review.objects.filter(run=run, kind="failure").delete()
+    with pytest.raises(verifier.Broken, match="nobody was asked"):
+        verifier.verify()
 
 
 def test_9_5_priority_first_and_no_unknown_format(start: Start) -> None:
