@@ -130,6 +130,10 @@ def _sent(row: models.Action, log: told.Call) -> None:
         if (occurrence.root_id, occurrence.tool, occurrence.identity_digest) != wanted:
             raise Broken(f"action {row.pk}: it absorbed {what}, which is another effect")
         return
+    if log.by_hand and not log.intents:
+        if [occurrence.identity_digest, occurrence.n] != log.by_hand or occurrence.attempts:
+            raise Broken(f"{what}: it is not the one that the log of run {row.run_id} says was done by hand")
+        return
     if not log.intents:
         raise Broken(f"action {row.pk}: it has {what}, but the log says that it was never sent")
     last = log.intents[-1]

@@ -34,12 +34,14 @@ def occurrence(row: models.Occurrence) -> None:
     if (keys, exact.digest_of(row.identity)) != (row.all_keys(), row.identity_digest):
         raise Broken(f"{what}: its key doesn't belong to its identity")
     owner = models.Action.objects.filter(pk=row.owner_id).first()
-    if owner is None or not row.attempts or row.attempts[0]["action"] != row.owner_id:
+    first = row.attempts[0]["action"] if row.attempts else row.owner_id
+    if owner is None or first != row.owner_id:
         raise Broken(f"{what}: it doesn't belong to the action that was sent first")
     if owner.occurrence_id != row.pk or owner.declaration != row.declaration:
         raise Broken(f"{what}: its action {owner.pk} doesn't know it")
-    horizon = max(datetime.datetime.fromisoformat(attempt["horizon"]) for attempt in row.attempts)
-    if row.horizon != horizon:
+    sends = [datetime.datetime.fromisoformat(attempt["horizon"]) for attempt in row.attempts]
+    horizon = max(sends, default=None)  # what was done by hand was never sent
+    if horizon is not None and row.horizon != horizon:
         raise Broken(f"{what}: its horizon is not that of its last send")
     events = list(models.AuditEvent.objects.filter(act__in=_LEARNT, subject=what).order_by("seq"))
     if row.contradicted != any(event.act == "occurrence.contradicted" for event in events):

@@ -20,6 +20,7 @@ class Call:
     intents: list[Mapping[str, Any]] = field(default_factory=list)
     receipt: Any = None
     edited: bool = False
+    by_hand: Any = None
     digests: dict[int, str] = field(default_factory=dict)
 
 
@@ -112,6 +113,7 @@ class Log:
                 told.intents.append(content)
             case lifecycle.EntryKind.RECEIPT if content["outcome"] == "happened":
                 told.receipt = content["receipt"]
+                told.by_hand = content.get("occurrence")
             case lifecycle.EntryKind.REVISION:
                 told.digests[content["number"]] = content["digest"]
                 told.identity = content.get("identity", told.identity)

@@ -11,11 +11,16 @@ from runs.forms import amounts, marks
 
 LONGEST = 4_000
 VERDICTS: dict[str, tuple[str, ...]] = {
-    lifecycle.ReviewKind.ACTION: ("approve", "reject"),
+    lifecycle.ReviewKind.ACTION: ("approve", "reject", "ask_back", "by_hand", "keep"),
     lifecycle.ReviewKind.PLAN: ("approve", "reject"),
     lifecycle.ReviewKind.IN_DOUBT: ("happened", "absent_do", "absent_leave", "unknown"),
-    lifecycle.ReviewKind.FAILURE: ("retry", "go_on", "stop"),
+    lifecycle.ReviewKind.FAILURE: ("retry", "go_on", "stop", "once", "twice", "not_at_all"),
     lifecycle.ReviewKind.BUDGET: ("raise", "stop"),
+}
+_NEED_WORDS: dict[str, str] = {
+    "ask_back": "Write your question; the agent reads it and proposes again.",
+    "by_hand": "Say why it was done by hand; it stays in the record.",
+    "keep": "Say why what was done is kept; the agent reads it.",
 }
 _UNANSWERED: dict[str, str] = {
     lifecycle.ReviewKind.IN_DOUBT: "Choose what you found.",
@@ -70,6 +75,8 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
     if not reason and "reason" not in errors:
         if verdict == "reject":
             errors["reason"] = "Say why you reject it; the agent and the auditors read the reason."
+        elif verdict in _NEED_WORDS:
+            errors["reason"] = _NEED_WORDS[verdict]
         elif asked.kind not in {lifecycle.ReviewKind.ACTION, lifecycle.ReviewKind.PLAN}:
             errors["reason"] = "Give a reason: where you looked, or what changed."
         elif asked.reason_required:
@@ -83,6 +90,8 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         raise_by = amounts.read(amount, measure=asked.measure)
         if raise_by is None:
             errors["amount"] = amounts.wanted(asked.measure)
+    if verdict == "by_hand" and not receipt and "receipt" not in errors:
+        errors["receipt"] = "Say what proves that you did it: a reference, a message id, a number."
     if verdict == "happened" and not receipt and "receipt" not in errors:
         errors["receipt"] = "Say how you know that it happened: a reference, a message id, what you saw."
     return Given(

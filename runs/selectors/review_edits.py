@@ -31,6 +31,18 @@ def text(review: models.Review, action: models.Action | None, arguments: str) ->
     )
 
 
+def beside(review: models.Review) -> tuple[review_models.Beside, ...]:
+    """Return what was done before with the same identity and other arguments."""
+    return tuple(
+        review_models.Beside(
+            title=item["title"],
+            receipt=item["receipt"],
+            arguments=exact.canonical(item["arguments"], limit=None),
+        )
+        for item in (review.content or {}).get("beside") or ()
+    )
+
+
 def changes(action: models.Action | None) -> tuple[review_models.Change, ...]:
     """Return what people changed, oldest first."""
     if action is None or action.revision == 1:

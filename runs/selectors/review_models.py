@@ -104,6 +104,7 @@ class Failure:
     checkpoint: int
     differs: tuple[str, ...]  # of what the run started with: then it is asked whether it goes on with the new
     kept: str  # "3 e-mails were sent and stay sent; they aren't sent again."
+    contradiction: bool = False  # evidence against what is recorded, not a failed run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,15 @@ class Budget:
     facts: tuple[page_models.Fact, ...]
     label: str  # of the field: "Raise by how many model replies"
     hint: str  # "At least 1."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """Something with the same identity and other arguments that was done before; `arguments` is canonical JSON."""
+
+    title: str
+    receipt: str
+    arguments: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +203,7 @@ class ReviewPage:
     again_id: int | None  # the question that took the place of this one
     started_by: str
     changes: tuple[Change, ...]
+    beside: tuple[Beside, ...]  # done before with the same identity and other arguments
     edit_text: str  # the arguments laid out for typing in them; empty where they can't be changed
     next_id: int | None
     previous_id: int | None

@@ -107,6 +107,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         again_id=review_parts.again(review),
         started_by=run.created_by.display(),
         changes=changes,
+        beside=review_edits.beside(review),
         edit_text=review_edits.text(review, action, text) if sound else "",
         next_id=next_id,
         previous_id=previous_id,

@@ -10,12 +10,12 @@ from runs.transitions import budgets, clock_time, pins, texts
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
-KEEP, UNDO_FIRST = "keep", "undo_first"
+KEEP = "keep"
 HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
 RETRY, STOP, GO_ON = "retry", "stop", "go_on"
 ONCE, TWICE, NOT_AT_ALL = "once", "twice", "not_at_all"
 ANSWERS: dict[str, tuple[str, ...]] = {
-    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP, UNDO_FIRST),
+    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP),
     lifecycle.ReviewKind.PLAN: (APPROVE, REJECT),
     lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
     lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON, ONCE, TWICE, NOT_AT_ALL),
@@ -55,11 +55,9 @@ def offered(review: models.Review) -> tuple[str, ...]:
             return (ONCE, TWICE, NOT_AT_ALL)
         return (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
     if review.kind == lifecycle.ReviewKind.ACTION:
-        beside = (review.content or {}).get("beside") or []
-        hidden = set() if beside else {KEEP, UNDO_FIRST}
-        if not all(item["undo"] for item in beside):
-            hidden.add(UNDO_FIRST)
-        return tuple(verb for verb in known if verb not in hidden)
+        return (
+            known if (review.content or {}).get("beside") else tuple(verb for verb in known if verb != KEEP)
+        )
     return known
 
 
@@ -159,7 +157,7 @@ def _check_said(review: models.Review, answer: Answer) -> None:
     beside = (review.content or {}).get("beside")
     if answer.verdict == APPROVE and beside and not said:
         raise Invalid("Say why this is done too; something with the same identity was done before.")
-    if answer.verdict in {KEEP, UNDO_FIRST, BY_HAND, *CONTRADICTED} and not said:
+    if answer.verdict in {KEEP, BY_HAND, *CONTRADICTED} and not said:
         raise Invalid("Give a reason; it stays in the record.")
     if review.reason_required and not said:
         raise Invalid("Give a reason; at this tier every decision needs one.")

@@ -53,6 +53,22 @@ def simulated(summary: str, verdict: str) -> str:
     return f"Simulated, nothing was done. {summary}{asked}"
 
 
+def asked_back(who: str, question: str) -> str:
+    """A person asks before they decide."""
+    return f"Not done yet: {who} asks: {question} Answer this with your next proposal."
+
+
+def by_hand(who: str, receipt: str) -> str:
+    """A person did it."""
+    return f"Done: {who} did it by hand. {receipt}"
+
+
+def kept(who: str, reason: str, difference: str) -> str:
+    """What was done before is kept, although other arguments were proposed."""
+    told = f"Not done again: {who} kept what was done before; this is its receipt."
+    return f"{told} Done was, against what you proposed: {difference}. Reason: {reason}"
+
+
 def found_after_all() -> str:
     """Evidence came before it was sent again."""
     return "Done: it was found that it had happened the first time. It was not done again."

@@ -33,6 +33,8 @@ NOT_IN_A_RUN = {
     "restored": _DEPLOY,
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
+    "edit": "a person changes what is asked: the tests of edits play it, with a crash before the new preview",
+    "extend": "a person gives a question more time: nothing of the run moves",
 }
 """Kinds without a row, and why."""
 ONLY: dict[str, tuple[str, str]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.transitions import clock_time, evidence, words
-from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle
+from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
@@ -93,7 +93,23 @@ def _decision(work: Work, fact: models.Fact) -> None:
         text = words.rejected(_who(fact), fact.content["reason"])
         closing.close_effect(work, action, status=action.status, text=text, ran=False)
     else:
-        _note(work, fact)
+        _wider(work, fact, review, action)
+
+
+def _wider(work: Work, fact: models.Fact, review: models.Review, action: models.Action) -> None:
+    who, reason = _who(fact), fact.content["reason"]
+    match fact.content["answer"]:
+        case "ask_back":
+            _move(work, fact, action, lifecycle.Action.REJECTED)
+            wider.ask_back(work, action, who=who, question=reason)
+        case "by_hand":
+            _note(work, fact)
+            wider.by_hand(work, action, who=who, receipt=fact.content["receipt"])
+        case "keep":
+            _move(work, fact, action, lifecycle.Action.HELD)
+            wider.keep(work, action, review, who=who, reason=reason)
+        case _:
+            _note(work, fact)
 
 
 def _answer(work: Work, fact: models.Fact, review: models.Review, action: models.Action) -> None:

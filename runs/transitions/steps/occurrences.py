@@ -101,6 +101,29 @@ def begin(
     )
 
 
+def by_hand(work: Work, action: models.Action, *, receipt: object) -> models.Occurrence:
+    """Return the standing occurrence of what a person did in the action's place; nothing was sent under its key."""
+    same = models.Occurrence.objects.filter(
+        root_id=work.run.root_id, tool=action.tool, identity_digest=action.identity_digest
+    )
+    n = max(same.select_for_update(of=("self",)).values_list("n", flat=True), default=-1) + 1
+    return models.Occurrence.objects.create(
+        root_id=work.run.root_id,
+        tool=action.tool,
+        identity=action.identity,
+        identity_digest=action.identity_digest,
+        declaration=action.declaration,
+        n=n,
+        key=key_of(work.run.root_id, action.tool, action.identity, n),
+        state=lifecycle.Occurrence.STANDING,
+        owner=action,
+        attempts=[],
+        horizon=work.now,
+        receipt=receipt,
+        settled_at=work.now,
+    )
+
+
 def key_of(root_id: int, tool: str, identity: object, n: int, *, epoch: int = 0) -> str:
     """Return the key of an occurrence. It is stored when it is made, and after that only compared."""
     parts = (root_id, tool, exact.canonical(identity, limit=None), n)

@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import clock_time, log, texts, words
-from runs.transitions.steps import closing, settle
+from runs.transitions.steps import closing, occurrences, settle, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -93,6 +93,9 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
         "notes": list(item.notes),
         "rule": item.verdict.rule,
     }
+    others = occurrences.find(work, action).others
+    if others:
+        review.content = {**review.content, "beside": wider.beside(action, others)}
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))

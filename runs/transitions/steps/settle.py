@@ -218,6 +218,7 @@ def absorb(
     review: models.Review | None,
     *,
     boundary: str | None = lifecycle.Boundary.RESULT,
+    text: str = "",
 ) -> None:
     """The effect stands off this path: the old receipt is this call's result, and an unused approval is void."""
     if review is not None:
@@ -227,7 +228,7 @@ def absorb(
     receipt = standing.receipt or {}
     work.move(action, lifecycle.Action.ABSORBED, occurrence=standing, receipt=receipt)
     closing.close_effect(
-        work, action, status=action.status, text=words.absorbed(), ran=False, value=receipt.get("value"),
+        work, action, status=action.status, text=text or words.absorbed(), ran=False, value=receipt.get("value"),
         boundary=boundary,
     )  # fmt: skip
 

@@ -1,0 +1,75 @@
+"""The wider answers to "may this be done?": asked back, done by hand, and kept as it was done before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runs import lifecycle, models
+from runs.tools import registry
+from runs.transitions import changes, words
+from runs.transitions.steps import closing, occurrences, settle
+from runs.transitions.steps._statement import Work
+
+
+def beside(action: models.Action, others: tuple[models.Occurrence, ...]) -> list[dict[str, Any]]:
+    """Return what a person must see of effects with the same identity and other arguments, to say what that means."""
+    found = []
+    for row in others:
+        arguments = models.Revision.objects.get(action=row.owner, number=row.owner.revision).arguments
+        found.append(
+            {
+                "occurrence": row.pk,
+                "run": row.owner.run_id,
+                "arguments": arguments,
+                "receipt": str((row.receipt or {}).get("summary", "")),
+                "title": str((row.owner.preview or {}).get("summary") or _title(row.tool)),
+            }
+        )
+    return found
+
+
+def _title(tool: str) -> str:
+    try:
+        return registry.get(tool).title or tool
+    except registry.UnknownTool:
+        return tool
+
+
+def ask_back(work: Work, action: models.Action, *, who: str, question: str) -> None:
+    """Close the call with the question; the agent answers it with another proposal."""
+    work.move(action, lifecycle.Action.REJECTED)
+    closing.close_effect(work, action, status=action.status, text=words.asked_back(who, question), ran=False)
+
+
+def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> None:
+    """Close the call as done: a person has done it, and it stands as an effect of this action."""
+    stored = {"summary": receipt, "value": {"done_by_hand_by": who}}
+    occurrence = occurrences.by_hand(work, action, receipt=stored)
+    work.log.append(
+        lifecycle.EntryKind.RECEIPT,
+        {
+            "call": [action.reply_position, action.call_index],
+            "attempt": 0,
+            "outcome": "happened",
+            "source": "by_hand",
+            "receipt": stored,
+            "occurrence": [occurrence.identity_digest, occurrence.n],
+            "status": lifecycle.Action.SUCCEEDED,
+        },
+    )
+    work.move(action, lifecycle.Action.SUCCEEDED, occurrence=occurrence, receipt=stored, error="")
+    text = words.by_hand(who, receipt)
+    closing.close_effect(work, action, status=action.status, text=text, ran=True, value=stored["value"])
+
+
+def keep(work: Work, action: models.Action, review: models.Review, *, who: str, reason: str) -> None:
+    """Close the call with the old receipt and the difference to what was proposed."""
+    shown = (review.content or {})["beside"][0]
+    now = models.Revision.objects.get(action=action, number=action.revision).arguments
+    standing = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=shown["occurrence"])
+    if standing.state != lifecycle.Occurrence.STANDING:  # it changed since: the question is asked anew
+        action.error = "what was done before no longer stands"
+        action.save(update_fields=["error"])
+        return
+    text = words.kept(who, reason, changes.between(now, shown["arguments"]))
+    settle.absorb(work, action, standing, None, text=text)
