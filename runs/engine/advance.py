@@ -20,6 +20,7 @@ from runs.engine import (
     preparing,
     proposing,
     reading,
+    refused,
     reopening,
     simulating,
 )
@@ -195,6 +196,10 @@ def _call_model(
         proposing.call_model(claim, front, beat)
     except paying.TooLittle as short:
         return not steps.refill(claim, need=short.need, seen=seen)
+    except refused.Stuck as error:
+        stored = frontier.load(claim)
+        steps.fail(claim, cause=str(error), detail="", open_calls=_open(stored), seen=stored.situation.inbox)
+        return True
     except contract.ProviderError as error:
         if error.retryable and front.situation.attempts < front.situation.poison:
             steps.later(claim, reason="backoff", after=2.0**front.situation.attempts, trouble=str(error))

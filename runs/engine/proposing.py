@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import gates, outside, paying, verdicts
+from runs.engine import gates, outside, paying, refused, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
@@ -31,7 +31,7 @@ MAX_CALLS = 50
 
 
 def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -> None:
-    """Ask for the next reply and store it. Refuses contract.ProviderError, paying.TooLittle and LostAuthority."""
+    """Ask for the next reply and store it. Refuses ProviderError, paying.TooLittle, refused.Stuck, LostAuthority."""
     provider = providers.get(front.agent.provider)
     request = request_of(front)
     paying.check(front, provider, request)
@@ -75,6 +75,7 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
         paying.tell_late(claim, reply.usage)
         raise
     log.info("reply_stored", calls=len(checked))
+    refused.check(front.run, checked)
 
 
 def _unusable(reply: contract.Reply) -> str:
@@ -136,6 +137,9 @@ def check(
     asked = duplicate is not None or (
         tool.risk() > 0 and bool(gates.why(front, tool=call.tool, step=call.step))
     )
+    verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked)
+    if tool.risk() > 0:
+        verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=exact.digest(text))
     return steps.Proposed(
         tool=call.tool,
         arguments=arguments,
@@ -148,7 +152,7 @@ def check(
         protection=str(tool.protection),
         declaration=tool.declaration(),
         identity=identity,
-        verdict=verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked),
+        verdict=verdict,
         duplicate_of=duplicate,
     )
 

@@ -53,6 +53,11 @@ def simulated(summary: str, verdict: str) -> str:
     return f"Simulated, nothing was done. {summary}{asked}"
 
 
+def refused_before(who: str, reason: str) -> str:
+    """It is just what a person has refused already."""
+    return f"Not done, and not asked again: {who} refused exactly this before. Reason: {reason}"
+
+
 def asked_back(who: str, question: str) -> str:
     """A person asks before they decide."""
     return f"Not done yet: {who} asks: {question} Answer this with your next proposal."

@@ -22,6 +22,7 @@ class Verdict:
     tier: int
     terms: Mapping[str, Any]
     reason: str = ""
+    words: str = ""  # what closes a denied call, where it isn't a rule of the policy that forbids it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +176,7 @@ def propose(
          "policy": policy_version},
     )  # fmt: skip
     if status == lifecycle.Action.DENIED:
-        text = words.denied(call.verdict.rule)
+        text = call.verdict.words or words.denied(call.verdict.rule)
         closing.close_effect(work, action, status=status, text=text, ran=False, boundary=None)
         work.closed_effect = True
 

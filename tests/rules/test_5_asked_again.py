@@ -1,0 +1,86 @@
+"""Asking again: after a refusal it is refused in words, after an expiry it is asked, and deadlines answer nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from runs import models
+from runs.engine import verifier
+from runs.providers import contract
+from runs.transitions import clocks
+from tests.engine import clockwork
+from tests.engine.conftest import answer, only_review
+from tests.engine.test_bad_replies import FINISH, said, scripted
+from tests.engine.test_unknown import doubted
+from tests.engine.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Start = Callable[..., models.Run]
+PAY = contract.Call(tool="world.lookup", arguments={"name": "seven"})
+OTHER = contract.Call(tool="world.lookup", arguments={"name": "seven", "amount": "2.00"})
+
+
+def refused(start: Start, reviewer: models.User) -> models.Run:
+    """A run whose one proposal a person has rejected."""
+    run = scripted(start(), contract.Reply(calls=(PAY,)))
+    answer(only_review(run), reviewer, "reject", reason="it is paid")
+    return run
+
+
+def test_5_7_just_the_same_is_refused_in_words_without_a_question(
+    start: Start, reviewer: models.User
+) -> None:
+    """The same tool with the same arguments after a person's refusal: closed at once, and nobody is asked."""
+    run = scripted(refused(start, reviewer), contract.Reply(calls=(PAY,)), contract.Reply(calls=(FINISH,)))
+    assert run.status == "succeeded", run.error
+    assert "rita refused exactly this before. Reason: it is paid" in said(run)[1]
+    assert models.Review.objects.filter(run=run).count() == 1
+    assert World.effects() == []
+    verifier.verify()
+
+
+def test_5_7_other_arguments_are_asked_about(start: Start, reviewer: models.User) -> None:
+    """Only the same digest is refused so; a corrected proposal is a new question."""
+    run = scripted(refused(start, reviewer), contract.Reply(calls=(OTHER,)))
+    assert (run.status, only_review(run).kind) == ("waiting", "action")
+    verifier.verify()
+
+
+def test_5_7_the_third_time_the_run_fails_with_a_question(start: Start, reviewer: models.User) -> None:
+    """Who keeps proposing what was refused stops, and an operator says what next."""
+    run = scripted(refused(start, reviewer), *[contract.Reply(calls=(PAY,))] * 3)
+    assert run.status == "failed"
+    assert "keeps proposing what was refused" in run.error
+    assert only_review(run).kind == "failure"
+    assert World.effects() == []
+    verifier.verify()
+
+
+def test_5_7_what_expired_is_asked_again(start: Start) -> None:
+    """An expiry is no refusal: the same may be proposed again, and is asked about."""
+    run = scripted(start(), contract.Reply(calls=(PAY,)))
+    with clockwork.ahead(hours=25):
+        models.Review.objects.update(expires_at=models.Review.objects.get().opened_at)
+        assert clocks.expire_reviews() == 1
+        run = scripted(run, contract.Reply(calls=(PAY,)))
+        assert (run.status, only_review(run).kind) == ("waiting", "action")
+    verifier.verify()
+
+
+def test_5_7_asking_back_refuses_nothing_for_good(start: Start, reviewer: models.User) -> None:
+    """After a question back the same may be proposed again, with the answer in the agent's words."""
+    run = scripted(start(), contract.Reply(calls=(PAY,)))
+    answer(only_review(run), reviewer, "ask_back", reason="Why now?")
+    run = scripted(run, contract.Reply(text="It is due today.", calls=(PAY,)))
+    assert (run.status, only_review(run).kind) == ("waiting", "action")
+
+
+def test_5_8_a_doubt_never_expires_to_an_answer(start: Start, reviewer: models.User) -> None:
+    """Days after its due time the question is still open, and overdue."""
+    _, question = doubted(start, reviewer)
+    with clockwork.ahead(hours=200):
+        assert clocks.expire_reviews() == 0
+    question.refresh_from_db()
+    assert (question.status, question.expires_at) == ("open", None)
