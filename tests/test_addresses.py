@@ -65,12 +65,23 @@ def test_values_that_do_not_fit_are_refused_by_name(monkeypatch: pytest.MonkeyPa
         lambda: env.integer("X_VALUE", 1),
         lambda: env.seconds("X_VALUE", 1),
         lambda: env.choice("X_VALUE", "a", among=("a", "b")),
+        lambda: env.limits("X_VALUE", among=("steps",)),
     ):
-        with pytest.raises(env.EnvError, match="X_VALUE must be"):
+        with pytest.raises(env.EnvError, match=r"X_VALUE must (be|hold)"):
             refused()
     monkeypatch.setenv("X_VALUE", "nan")
     with pytest.raises(env.EnvError, match="X_VALUE"):
         env.seconds("X_VALUE", 1)
+
+
+def test_limits_are_a_list_of_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.limits("X_VALUE", among=("steps", "calls")) == {}
+    monkeypatch.setenv("X_VALUE", "steps=500, calls=0")
+    assert env.limits("X_VALUE", among=("steps", "calls")) == {"steps": 500, "calls": 0}
+    for wrong in ("steps", "steps=", "steps=-1", "steps=1.5", "tokens=1", "steps=9" + "9" * 20, "steps=²"):
+        monkeypatch.setenv("X_VALUE", wrong)
+        with pytest.raises(env.EnvError, match="X_VALUE must hold limits such as steps=500"):
+            env.limits("X_VALUE", among=("steps", "calls"))
 
 
 def test_a_secret_may_lie_in_a_file(

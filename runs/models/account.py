@@ -46,8 +46,12 @@ class Account(models.Model):
                 name="runs_account_not_overdrawn",
                 condition=Q(limit__gte=F("spent") + F("advanced") - F("over")),
             ),
+            models.UniqueConstraint(fields=["root", "measure"], name="runs_account_of_lineage"),
+            models.UniqueConstraint(fields=["agent", "day", "measure"], name="runs_account_of_agent"),
             models.UniqueConstraint(
-                fields=["root", "agent", "day", "measure"], nulls_distinct=False, name="runs_account_one"
+                fields=["day", "measure"],
+                name="runs_account_of_installation",
+                condition=Q(root__isnull=True, agent__isnull=True),
             ),
         ]
 

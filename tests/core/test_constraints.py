@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 
 import pytest
@@ -87,7 +86,9 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_account_scope": lambda: rows.account(root=rows.run()),
     "runs_account_counts": lambda: rows.account(advanced=-1),
     "runs_account_not_overdrawn": lambda: rows.account(spent=8, advanced=3),
-    "runs_account_one": lambda: twice(rows.account, day=datetime.date(2026, 5, 2)),
+    "runs_account_of_lineage": lambda: twice(rows.account, root=rows.run(), day=None),
+    "runs_account_of_agent": lambda: twice(rows.account, agent=rows.version().agent),
+    "runs_account_of_installation": lambda: twice(rows.account),
     "runs_agentversion_number": lambda: twice(rows.version, agent=rows.version().agent, number=2),
     "runs_agentversion_digest": lambda: [
         rows.version(agent=agent, number=number, digest=rows.DIGEST)
