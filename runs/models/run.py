@@ -53,6 +53,15 @@ class Run(models.Model):
     stop_reason = models.TextField(blank=True)
     stop_at = models.DateTimeField(null=True)
 
+    # A run that another one handed work to. Nothing of another run is written: a parent asks for its closed children,
+    # a child reads a stop along its parents.
+    parent = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="children", db_index=False
+    )
+    handed_by = models.ForeignKey(
+        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="handed", db_index=False
+    )
+    returned = models.BooleanField(default=False)  # its end stands in its parent's log
     root = models.ForeignKey("self", on_delete=models.PROTECT, related_name="lineage")
     path = ExactField()
     begun = models.BooleanField(default=True)
@@ -126,6 +135,11 @@ class Run(models.Model):
             models.CheckConstraint(
                 name="runs_run_folded_of_inbox", condition=Q(folded__lte=models.F("inbox"))
             ),
+            models.CheckConstraint(
+                name="runs_run_child_of_handoff",
+                condition=Q(parent__isnull=True, handed_by__isnull=True, returned=False)
+                | Q(parent__isnull=False, handed_by__isnull=False),
+            ),
             models.UniqueConstraint(
                 name="runs_run_one_live_attempt",
                 fields=["root"],
@@ -139,6 +153,11 @@ class Run(models.Model):
             ),
             models.Index(
                 fields=["lease_until"], name="runs_run_leased", condition=Q(status=lifecycle.Run.RUNNING)
+            ),
+            models.Index(
+                fields=["parent"],
+                name="runs_run_unreturned",
+                condition=Q(parent__isnull=False, returned=False),
             ),
             models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),

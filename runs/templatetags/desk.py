@@ -40,6 +40,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "intent": ("Being done now", "busy", "activity"),
         "succeeded": ("Done", "good", "circle-check"),
         "absorbed": ("Done earlier, not repeated", "good", "layers"),
+        "simulated": ("Tried out, nothing sent", "quiet", "eye"),
         "denied": ("Blocked by policy", "bad", "ban"),
         "rejected": ("Rejected", "bad", "circle-x"),
         "expired": ("Nobody answered in time", "quiet", "clock"),

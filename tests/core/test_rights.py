@@ -14,7 +14,7 @@ MAY: dict[str, set[Act]] = {
     "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP},
     "operator": {
         Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.ANSWER_FAILURE,
-        Act.RAISE_BUDGET,
+        Act.RAISE_BUDGET, Act.EDIT_PLAN,
     },
     "auditor": {Act.VIEW, Act.AUDIT},
     "admin": set(Act),

@@ -17,9 +17,12 @@ SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
 OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404}
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
+    "review-edit": {"reviewer", "admin"},
     "run-pause": {"reviewer", "operator", "admin"},
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
+    "run-plan-edit": {"operator", "admin"},
+    "switch": {"admin"},
 }
 STREAM = "events"  # has tests of its own: it never ends
 
@@ -86,7 +89,9 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         review = factories.held(who.operator)
         client = Client()
         client.force_login(who.named(role))
-        args = [review.pk] if name.startswith("review") else [review.run_id]
+        args = {"review-withdraw": [review.pk], "review-edit": [review.pk], "switch": []}.get(
+            name, [review.run_id]
+        )
         response = client.post(reverse(name, args=args), {"reason": "because"})
         if role == "nobody":
             assert response.status_code == 404
@@ -95,6 +100,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw"}:
             assert response.status_code == 409  # isn't paused, isn't approved
+        elif name in {"run-plan-edit", "review-edit", "switch"}:
+            assert response.status_code == 422  # no plan, no arguments, nothing named
         else:
             assert response.status_code == 303
 
