@@ -56,6 +56,8 @@ class Site:
             server.autocommit = True
             server.execute(make)
         settings.DATABASES["default"]["NAME"] = name
+        settings.CKPTSITE_DATA = self.folder / name  # where the last intent of this database is kept
+        settings.CKPTSITE_DATA.mkdir()
         given_settings = connections["default"].settings_dict
         given_settings["NAME"] = name
         given_settings["OPTIONS"]["options"] += "".join(

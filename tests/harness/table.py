@@ -25,12 +25,15 @@ ALIKE = frozenset(
 
 _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play it"
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
+_RESTORE = "the database is another one than before: the tests of restores play it"
 NOT_IN_A_RUN = {
     "first_administrator": "made from the set-up page, before there is any run",
     "ask_pins": _DEPLOY,
     "settle_pins": _DEPLOY,
     "overtake": _DEPLOY,
-    "restored": _DEPLOY,
+    "adopt": "the first worker of a new database makes it, before it looks at any run",
+    "restored": _RESTORE,
+    "release_restored": _RESTORE,
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
     "edit": "a person changes what is asked: the tests of edits play it, with a crash before the new preview",
@@ -95,13 +98,15 @@ def excluded() -> list[str]:
 ONCE = frozenset(
     {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "happened",
      "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen",
-     "fork", "separate", "simulate", "lost_call", "refill", "usage"}
+     "fork", "separate", "simulate", "lost_call", "refill"}
 )  # fmt: skip
 """Commits that a run makes once in its scene: after they stand, nobody comes to them again."""
 
 
 def passes(point: str) -> int:
     """Return how often a process can be killed at this point in its scene: twice, unless the first one stands."""
+    if kind_of(point) == "evidence":  # what has happened isn't sent again, so nobody brings a second answer
+        return 1
     return 1 if point.endswith(".after_commit") and kind_of(point) in ONCE else 2
 
 
@@ -120,12 +125,14 @@ def _led_to(point: str, deaths: tuple[Death, ...]) -> tuple[Death, ...]:
     """Return these deaths behind what has to happen before a process comes to the point."""
     first = deaths[0]
     match kind_of(point):
-        case "evidence":  # who is beyond its lease, and has an answer
-            late = Death(point="happened.before", how="stall", beside=False, undying=True, then=first)
-            return (late,)
-        case "usage":  # who is beyond its lease, and has a reply
-            late = Death(point="model.after_call", how="stall", beside=False, undying=True, then=first)
-            return (late,)
+        case "evidence" | "usage":  # who is beyond its lease, and has an answer of the world or of the model
+            late = Death(
+                point="happened.before" if kind_of(point) == "evidence" else "model.after_call",
+                how="stall",
+                beside=False,
+                undying=True,
+            )
+            return tuple(replace(late, then=death) for death in deaths)
         case "lost_call":
             return (Death(point="model.before_call"), *deaths)
         case "pause":  # a hold that comes while somebody works on the run
