@@ -11,7 +11,7 @@ from django.db import connection
 
 from runs import hints, lifecycle, models
 from runs.engine import acting, advance, clock
-from runs.transitions import clocks, starts
+from runs.transitions import clocks, starts, tenures
 from tests.harness import bots, oracle
 from tests.harness import plan as plans
 from tests.harness.hands import Command
@@ -37,6 +37,8 @@ def quiet() -> None:
     mock.patch.object(hints, "current_app", deaf).start()
     mock.patch.object(hints, "_client", return_value=deaf).start()
     mock.patch.object(acting, "BACKOFF", 0.02).start()
+    # Each hand is a machine of its own: nobody else's clock ends it when it stands still.
+    mock.patch.object(tenures, "_known", lambda pid: (f"machine {pid}", "")).start()
 
 
 def commands(world: World) -> Mapping[str, Command]:

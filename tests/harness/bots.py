@@ -12,7 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from runs import lifecycle, models
-from runs.transitions import branches, budgets, clock_time, decisions, holds, redrives, refusals, switches
+from runs.transitions import (
+    branches,
+    budgets,
+    clock_time,
+    decisions,
+    edits,
+    holds,
+    redrives,
+    refusals,
+    switches,
+)
 from runs.transitions.actor import Actor
 from tests.harness import plan as plans
 from tests.harness import wrongs
@@ -150,6 +160,9 @@ def act(run: models.Run, what: str) -> bool:
                 models.Review.objects.filter(
                     run=run, status=lifecycle.Review.OPEN, expires_at__isnull=False
                 ).update(expires_at=clock_time.now())
+            case "edit" | "extend":
+                for review in _open(run):
+                    _touch(review, what)
             case "strand":
                 _strand(run)
             case "tamper":
@@ -184,6 +197,31 @@ def branch(run: models.Run, what: str, dice: str) -> int:
     except refusals.Refused:
         return run.pk
     return again.pk
+
+
+def _open(run: models.Run) -> list[models.Review]:
+    rows = models.Review.objects.filter(
+        run=run, status=lifecycle.Review.OPEN, kind=lifecycle.ReviewKind.ACTION
+    )
+    return list(rows.select_related("action").order_by("id"))
+
+
+def _touch(review: models.Review, what: str) -> None:
+    """Give what is asked other words, or more time."""
+    by, action = actor(REVIEWERS[0]), review.action
+    assert action is not None
+    if what == "extend":
+        decisions.extend(review.pk, reason="not today", by=by)
+        return
+    told = models.Revision.objects.get(action=action, number=action.revision).arguments
+    given = edits.Edit(
+        arguments={**told, "note": f"in words of revision {review.revision + 1}"},
+        reason="better words",
+        revision=review.revision,
+        digest=review.digest,
+        token=f"edit-{review.pk}-{review.revision}",
+    )
+    edits.edit(review.pk, given, by=by)
 
 
 def _set_policy(*, quorum: int) -> None:

@@ -52,6 +52,8 @@ class People:
     pause: float = 0.0
     withdraw: float = 0.0
     expire: float = 0.0
+    edit: float = 0.0
+    extend: float = 0.0
     redrive: float = 0.0  # in the middle of the run
     fork: float = 0.0  # a dry run beside it
     separate: float = 0.0  # a lineage of its own from the same checkpoint
@@ -62,7 +64,8 @@ class People:
 
 RESTLESS = People(
     reject=0.08, double_click=0.2, race=0.15, too_early=0.5, unknown=0.08, again=0.7, stop=0.03, pause=0.04,
-    withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1, fork=0.02,
+    withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1, fork=0.02, edit=0.05,
+    extend=0.02,
 )  # fmt: skip
 
 

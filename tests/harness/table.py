@@ -16,10 +16,11 @@ WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied lat
 """What becomes of a request whose sender dies while it is on the wire."""
 
 ALIKE = frozenset(
-    {"start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due", "stranded", "policy", "switch",
-     "switch_wake", "interrupt", "changed", "wake", "claim", "renew", "redrive", "reopen", "fork", "separate",
-     "simulate", "lost_call", "refill", "usage", "model", "reply", "read", "read_failed",
-     "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish", "cancel", "fail"}
+    {"edit", "extend", "lose", "start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due",
+     "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
+     "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
+     "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
+     "cancel", "fail"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
 
@@ -32,6 +33,7 @@ NOT_IN_A_RUN = {
     "settle_pins": _DEPLOY,
     "overtake": _DEPLOY,
     "adopt": "the first worker of a new database makes it, before it looks at any run",
+    "gone": "a clock ends what stands still on its own machine: the tests of lost processes play it",
     "restored": _RESTORE,
     "release_restored": _RESTORE,
     "ask_plan": _EDIT,
@@ -170,6 +172,8 @@ PEOPLE: dict[str, People] = {
     "separate": People(separate=1.0),
     "withdraw": People(withdraw=1.0),
     "expire": People(expire=1.0),
+    "edit": People(edit=1.0),
+    "extend": People(extend=1.0),
     "stranded": People(strand=1.0),
 }
 

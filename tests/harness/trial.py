@@ -18,6 +18,8 @@ from tests.harness.plan import Death, Plan
 from tests.harness.theatre import Await, Go, Order, Steps
 from tests.harness.world import LATE_SECONDS, PACE, World
 
+WHIMS = ("stop", "pause", "expire", "edit", "extend", "strand", "redrive", "fork", "separate")
+"""What people may do instead of answering."""
 WITHIN = 60.0 * PACE
 STALLED_WITHIN = 3.0 * PACE
 MEANWHILE = 0.06 * PACE
@@ -49,7 +51,9 @@ class Trial:
         began = time.monotonic()
         yield from self._start()
         last, same, moved = self.look(), 0, time.monotonic()
-        while not (last.status in lifecycle.RUN_ENDED and not last.open) or self._again():
+        while not (last.status in lifecycle.RUN_ENDED and not last.open) or self._once_more:
+            if last.status in lifecycle.RUN_ENDED and not last.open:
+                self._once_more = False
             still = time.monotonic() - moved
             if time.monotonic() - began > WITHIN or (same > TRIES and still > STILL):
                 self.outcome.violations.append(f"lost: it stays {last.status} and nothing moves it")
@@ -150,7 +154,7 @@ class Trial:
     def _people(self) -> Generator[Steps | float, list[Report], float]:
         self._turn += 1
         likely, dice = self.plan.people, self.plan.chance("turn", self._turn)
-        for what in ("stop", "pause", "expire", "strand", "redrive", "fork", "separate"):
+        for what in WHIMS:
             if dice.random() < getattr(likely, what) and self._acted[what] < 2:
                 yield from self._act(what)
                 yield from self._work()
@@ -170,11 +174,6 @@ class Trial:
         report = yield from self._do(*order)
         self._acted[what] += 1
         self._note(what, report)
-
-    def _again(self) -> bool:
-        """Return whether somebody lets the ended run be done once more."""
-        self._once_more, again = False, self._once_more
-        return again
 
     def _acting(self, what: str) -> tuple[str, dict[str, Any]]:
         return "act", {"run": self.outcome.run, "what": what, "dice": self._dice(what)}
