@@ -168,11 +168,30 @@ def _proposed(call_id: CallId, content: Mapping[str, Any]) -> CallState:
         tier=content["tier"],
         step=content["step"],
         digest=content["digest"],
+        **_judged(content),
     )
 
 
 def _active(plan: tuple[PlanStep, ...], ids: set[Any]) -> tuple[PlanStep, ...]:
     return tuple(replace(step, state=lifecycle.Step.ACTIVE) if step.id in ids else step for step in plan)
+
+
+_JUDGED: dict[str, str] = {"allow": lifecycle.Action.APPROVED, "deny": lifecycle.Action.DENIED}
+
+
+def _judged(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what policy's word on a call, where it came with the reply, makes of it; a review is opened later."""
+    verdict = call.get("verdict")
+    if verdict not in _JUDGED:
+        return {}
+    lifecycle.check(lifecycle.ACTION_MOVES, lifecycle.Action.PROPOSED, _JUDGED[verdict], by="E")
+    return {"verdict": verdict, "status": _JUDGED[verdict]}
+
+
+def value_of(content: Mapping[str, Any]) -> Any:
+    """Return the value that the result in this entry gives to later steps; None where it gives none."""
+    receipt = content.get("receipt")
+    return content.get("value") if receipt is None else receipt.get("value")
 
 
 def _plan(state: State, content: Mapping[str, Any]) -> State:
@@ -236,8 +255,10 @@ def _call(state: State, entry: Entry) -> State:
             changed |= {"closed": True}
             if content.get("ran"):
                 counters = replace(counters, calls=counters.calls + 1)
-            if call.step is not None and "value" in content:
-                results = put(results, call.step, content["value"])
+            if "attempt" in content:
+                changed |= {"attempts": _settle(call.attempts, content)}
+            if call.step is not None and ("value" in content or "receipt" in content):
+                results = put(results, call.step, value_of(content))
             if "step_state" in content:
                 state = _mark(state, content["step"], content["step_state"])
     calls = put(state.calls, call_id, replace(call, **changed))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import structlog
 from django.conf import settings
 
-from runs import exact, planner, points, state
+from runs import exact, models, planner, points, state
+from runs.engine import carrying, keeping, origin, outside, preparing, verdicts
 from runs.engine import frontier as frontiers
-from runs.engine import keeping, origin, outside, preparing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools.contract import DidNotHappen, Receipt, Tool
@@ -23,43 +24,39 @@ log = structlog.get_logger(__name__)
 BACKOFF = 2.0
 
 
-def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> None:
-    """Pass the gate and carry out one effect. Refuses Changed, LostAuthority and ContractChanged."""
-    action = front.actions[move.call.id]
+def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> frontiers.Frontier | None:
+    """Pass the gate and carry out one effect; return the frontier after it, or None if it must be read again.
+
+    Refuses Changed, LostAuthority, ContractChanged and origin.Forgetful.
+    """
+    claim, action = front.claim, front.actions[move.call.id]
     origin.require_memory()
     tool = preparing.tool_of(action)
-    args = preparing.arguments_of(action, tool)
-    policy = verdicts.in_force()
-    if policy.stops(agent=front.agent.name, tool=action.tool):
+    if front.policy.stops(agent=front.agent.name, tool=action.tool):
         raise Changed(f"{action.tool} or this agent is paused")
-    verdict = verdicts.ask(
-        policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
-    )
-    timeout = _timeout(tool, "EFFECT_TIMEOUT")
-    precondition = None
-    if action.precondition is not None:
-        precondition = preparing.precondition_of(front, tool, args, beat)
-    began = time.monotonic()
-    wish = steps.Wish(
-        call=move.call.id,
-        digest=action.digest,
-        contract=tool.contract(),
-        epoch=policy.epoch,
-        verdict=verdict.verdict,
-        timeout=timeout,
-        settle=settle_seconds(tool),
-        key_window=tool.key_window.total_seconds(),
-        precondition=precondition,
-        rule=verdict.rule,
-        quorum=int(verdict.terms.get("quorum") or 1),
-    )
-    try:
-        intent = steps.intent(claim, wish, seen=front.situation.inbox)
-    except keeping.AWAY as error:
-        keeping.never_sent(claim, move.call.id, action_id=action.pk, attempt=action.attempt + 1)
-        raise Changed("the answer to the commit of an intent was lost") from error
-    if intent is None:
-        return
+    args = preparing.arguments_of(action, tool, front.arguments.get(move.call.id))
+    timeout, began = _timeout(tool, "EFFECT_TIMEOUT"), time.monotonic()
+    wish = _wish(front, action, tool, timeout=timeout)
+    following: frontiers.Frontier | None = None
+    # What was released before a database was restored may have been sent by then: that is the long way's business.
+    started = carrying.start(front, wish) if front.policy.restored_at is None else None
+    if started is not None:
+        following, intent = started
+    elif front.pending is not None:
+        carrying.settle(front)
+        return None
+    else:
+        if action.precondition is not None:
+            wish = replace(wish, precondition=preparing.precondition_of(front, tool, args, beat))
+            began = time.monotonic()
+        try:
+            given = steps.intent(claim, wish, seen=front.situation.inbox)
+        except keeping.AWAY as error:
+            keeping.never_sent(claim, move.call.id, attempt=action.attempt + 1)
+            raise Changed("the answer to the commit of an intent was lost") from error
+        if given is None:
+            return None
+        intent = given
     origin.remember(run=front.run.pk, action=intent.action_id, attempt=intent.attempt, key=intent.key)
     log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
     # The deadline counts from before the commit: never later than the one that was committed. A tool that outlives
@@ -70,10 +67,34 @@ def act(claim: steps.Claim, front: frontiers.Frontier, move: planner.Act, beat: 
     if left <= 0 or beat.lost:
         reason = "the time for sending had passed before it was sent"
         _store_absent(claim, move.call.id, intent, beat, reason=reason, again=True)
-        return
+        return None
     ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
     within = left + grace * 1.5
-    _send(claim, move.call.id, intent, beat, lambda: outside.act(lambda: tool.run(args, ctx), within=within))
+    receipt = _send(
+        claim, move.call.id, intent, beat, lambda: outside.act(lambda: tool.run(args, ctx), within=within)
+    )
+    if receipt is None:
+        return None
+    pending = carrying.received(following, claim, move.call.id, intent, receipt, beat)
+    return None if pending is None or following is None else carrying.wait(following, pending)
+
+
+def _wish(front: frontiers.Frontier, action: models.Action, tool: Tool, *, timeout: float) -> steps.Wish:
+    verdict = verdicts.ask(
+        front.policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
+    )
+    return steps.Wish(
+        call=(action.reply_position, action.call_index),
+        digest=action.digest,
+        contract=tool.contract(),
+        epoch=front.policy.epoch,
+        verdict=verdict.verdict,
+        timeout=timeout,
+        settle=settle_seconds(tool),
+        key_window=tool.key_window.total_seconds(),
+        rule=verdict.rule,
+        quorum=int(verdict.terms.get("quorum") or 1),
+    )
 
 
 def _send(
@@ -82,29 +103,22 @@ def _send(
     intent: steps.Intent,
     beat: Heartbeat,
     effect: Callable[[], Receipt],
-) -> None:
-    """Carry out the effect and store what came of it; a worker that lost its run leaves evidence instead."""
+) -> dict[str, Any] | None:
+    """Carry out the effect and return its receipt as it is stored; None when it gave none, which is stored then."""
     try:
         points.reach("effect.before_send")
         receipt = effect()
         points.reach("effect.after_send")
-        stored = stored_receipt(receipt)
+        return stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
         _store_absent(claim, call, intent, beat, reason=error.reason, again=again, key_used=error.key_used)
-        return
+        return None
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = f"{type(error).__name__}: {error}"
         log.warning("outcome_unknown", action_id=intent.action_id, error=reason)
         steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
-        return
-    keeping.keep(
-        lambda: steps.happened(claim, call, attempt=intent.attempt, receipt=stored),
-        testify=lambda: evidence.append(
-            intent.action_id, attempt=intent.attempt, outcome="happened", source="worker", content=stored
-        ),
-        beat=beat,
-    )
+        return None
 
 
 def _store_absent(

@@ -12,6 +12,7 @@ from django.db import connection
 from runs import lifecycle, models, planner, state
 from runs.engine import (
     acting,
+    carrying,
     frontier,
     heartbeat,
     origin,
@@ -61,14 +62,17 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
     looked: frozenset[state.CallId] = frozenset()
     changed = 0
     unread, begun, lost = claim.unread, claim.begun, claim.took_over
-    while not beat.lost:
-        if beat.stopping():
-            steps.later(claim, reason="shutdown")
-            return
-        if time.monotonic() > end:
-            steps.later(claim, reason="slice")
-            return
+    front: frontier.Frontier | None = None
+    while True:
+        over = time.monotonic() > end
         try:
+            if front is not None and (over or beat.lost or beat.stopping()):
+                carrying.settle(front)
+            if beat.lost:
+                return
+            if over or beat.stopping():
+                steps.later(claim, reason="shutdown" if beat.stopping() else "slice")
+                return
             if not begun:
                 reopening.reopen(claim)
                 begun = True
@@ -79,19 +83,20 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
                 steps.fold_in(claim)
                 unread = False
             origin.ensure()  # the connection may be a new one since the last move
-            front = frontier.load(claim, looked=looked)
+            front = front or frontier.load(claim, looked=looked)
             move = planner.next_move(front.situation)
             if isinstance(move, planner.LookUp):
                 looked |= {move.call.id}
-            rested = _perform(claim, front, move, beat)
+            front, rested = _perform(front, move, beat)
         except Changed as error:
-            changed += 1
+            changed, front = changed + 1, None
             log.info("changed", why=error.message)
             if changed > MAX_CHANGED:
                 steps.later(claim, reason="busy", after=1.0, trouble=error.message)
                 return
             continue
         except outside.Dropped:
+            front = None
             continue
         except (LostAuthority, contract.ProviderError):
             raise
@@ -105,17 +110,33 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
 
 
 def _perform(
-    claim: steps.Claim, front: frontier.Frontier, move: planner.Move, beat: heartbeat.Heartbeat
-) -> bool:
-    """Make the move; return whether the run is at rest or has ended."""
+    front: frontier.Frontier, move: planner.Move, beat: heartbeat.Heartbeat
+) -> tuple[frontier.Frontier | None, bool]:
+    """Make the move; return the frontier after it, None if it must be read again, and whether the run is at rest."""
+    if front.pending is None:
+        return _make(front, move, beat)
+    if not isinstance(move, planner.Act):  # nothing that may go with what is pending
+        settled = carrying.settle(front)
+        return (None, False) if settled is None else _make(settled, move, beat)
+    try:
+        return _make(front, move, beat)
+    except Exception:
+        carrying.settle(front)
+        raise
+
+
+def _make(
+    front: frontier.Frontier, move: planner.Move, beat: heartbeat.Heartbeat
+) -> tuple[frontier.Frontier | None, bool]:
     beat.allow(60.0)
-    seen = front.situation.inbox
+    claim, seen = front.claim, front.situation.inbox
+    following: frontier.Frontier | None = None
     try:
         match move:
             case planner.FoldIn():
                 steps.fold_in(claim)
             case planner.CallModel() | planner.Refill():
-                return _call_model(claim, front, move, beat)
+                return _call_model(front, move, beat)
             case planner.AskPlan():
                 steps.ask_plan(claim, seen=seen)
             case planner.AskPins():
@@ -125,9 +146,9 @@ def _perform(
             case planner.Prepare(calls=calls):
                 _prepare(claim, front, calls, beat)
             case planner.Read(calls=calls):
-                reading.read(claim, front, calls, beat)
+                following = reading.read(front, calls, beat)
             case planner.Act():
-                acting.act(claim, front, move, beat)
+                following = acting.act(front, move, beat)
             case planner.LookUp():
                 acting.look_up(claim, front, move, beat)
             case planner.Doubt(call=call, why=why):
@@ -148,8 +169,9 @@ def _perform(
                     claim, call.id, summary=arguments["summary"], result=arguments.get("result"), seen=seen
                 )
     except (preparing.ContractChanged, origin.Forgetful) as error:
-        return _contract_changed(claim, front, str(error))
-    return isinstance(move, RESTS)
+        carrying.settle(front)
+        return None, _contract_changed(claim, front, str(error))
+    return following, isinstance(move, RESTS)
 
 
 def _prepare(
@@ -184,29 +206,25 @@ def _contract_changed(claim: steps.Claim, front: frontier.Frontier, why: str) ->
 
 
 def _call_model(
-    claim: steps.Claim,
-    front: frontier.Frontier,
-    move: planner.CallModel | planner.Refill,
-    beat: heartbeat.Heartbeat,
-) -> bool:
-    seen = front.situation.inbox
+    front: frontier.Frontier, move: planner.CallModel | planner.Refill, beat: heartbeat.Heartbeat
+) -> tuple[frontier.Frontier | None, bool]:
+    claim, seen = front.claim, front.situation.inbox
     if isinstance(move, planner.Refill):
-        return not steps.refill(claim, need=move.need, seen=seen)
+        return None, not steps.refill(claim, need=move.need, seen=seen)
     try:
-        proposing.call_model(claim, front, beat)
+        return proposing.call_model(front, beat), False
     except paying.TooLittle as short:
-        return not steps.refill(claim, need=short.need, seen=seen)
+        return None, not steps.refill(claim, need=short.need, seen=seen)
     except refused.Stuck as error:
         stored = frontier.load(claim)
         steps.fail(claim, cause=str(error), detail="", open_calls=_open(stored), seen=stored.situation.inbox)
-        return True
+        return None, True
     except contract.ProviderError as error:
         if error.retryable and front.situation.attempts < front.situation.poison:
             steps.later(claim, reason="backoff", after=2.0**front.situation.attempts, trouble=str(error))
         else:
             steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
-        return True
-    return False
+        return None, True
 
 
 def _open(front: frontier.Frontier) -> tuple[tuple[state.CallId, str | None, bool], ...]:

@@ -95,7 +95,7 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
         start = call.not_before and datetime.datetime.fromisoformat(call.not_before)
         pairs["start"] = (row.not_before, start)
     if row.status != lifecycle.Action.ABSORBED:
-        pairs["receipt"] = (row.receipt, log.receipt)
+        pairs["receipt"] = (row.receipt_position, log.receipt)
     _differ(f"action {row.pk}", pairs)
     _revisions(row, log)
     _sent(row, log)
@@ -107,9 +107,14 @@ def _if_moved(proposed: str, now: str) -> str | None:
 
 
 def _revisions(row: models.Action, log: told.Call) -> None:
+    first = log.proposed["arguments"]
+    if exact.digest_of(first) != log.digests[1]:
+        raise Broken(f"action {row.pk}: its arguments are not those that its reply names")
     found = list(models.Revision.objects.filter(action=row).order_by("number"))
-    if [revision.number for revision in found] != sorted(log.digests):
-        raise Broken(f"action {row.pk}: the log says {len(log.digests)} revisions, {len(found)} are there")
+    # The first revision has a row of its own only once there is a second.
+    wanted = sorted(log.digests) if len(log.digests) > 1 else []
+    if [revision.number for revision in found] != wanted:
+        raise Broken(f"action {row.pk}: the log says {len(wanted)} revisions, {len(found)} are there")
     for revision in found:
         if exact.digest_of(revision.arguments) != revision.digest:
             raise Broken(f"action {row.pk}: the arguments of revision {revision.number} were changed")
@@ -131,7 +136,7 @@ def _sent(row: models.Action, log: told.Call) -> None:
             raise Broken(f"action {row.pk}: it absorbed {what}, which is another effect")
         return
     if log.by_hand and not log.intents:
-        if [occurrence.identity_digest, occurrence.n] != log.by_hand or occurrence.attempts:
+        if [occurrence.identity_digest, occurrence.n] != log.by_hand or occurrence.first_sent_at is not None:
             raise Broken(f"{what}: it is not the one that the log of run {row.run_id} says was done by hand")
         return
     if not log.intents:
@@ -142,13 +147,9 @@ def _sent(row: models.Action, log: told.Call) -> None:
         intent["key"] not in occurrence.all_keys() for intent in log.intents
     ):
         raise Broken(f"{what}: it is not the one that action {row.pk} names in its intent")
-    sent = [
-        {"run": row.run_id, "action": row.pk}
-        | {name: intent[name] for name in ("attempt", "deadline", "horizon")}
-        for intent in log.intents
-    ]
-    if [attempt for attempt in occurrence.attempts if attempt["action"] == row.pk] != sent:
-        raise Broken(f"{what}: its attempts are not what the log of run {row.run_id} says")
+    horizons = [datetime.datetime.fromisoformat(intent["horizon"]) for intent in log.intents]
+    if occurrence.horizon != max(horizons):
+        raise Broken(f"{what}: its horizon is not that of its last send")
 
 
 def _plans(row: models.Run, folded: state.State, log: told.Log) -> None:

@@ -8,10 +8,11 @@ the run.
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
@@ -23,8 +24,13 @@ from runs.tools import registry
 from runs.transitions import clock_time, pins
 from runs.transitions.steps import Claim, advances
 
+if TYPE_CHECKING:
+    from runs.engine import carrying
+
 WINDOW = 32
 """How many open plan steps a provider sees at once."""
+
+OPEN_STEPS = (lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
 
 _CALL_KINDS = (
     lifecycle.EntryKind.REPLY,
@@ -42,10 +48,24 @@ _CALL_KINDS = (
 class Frontier:
     """The run row, its open calls and what the planner needs to know about them."""
 
+    claim: Claim
     run: models.Run
     agent: contract.AgentSpec
     situation: planner.Situation
-    actions: Mapping[state.CallId, models.Action]
+    actions: dict[state.CallId, models.Action]
+    arguments: Mapping[state.CallId, Any]
+    policy: verdicts.InForce
+    more: bool
+    read_at: float
+    read_now: datetime.datetime
+    pending: carrying.Pending | None = None
+
+    def now(self) -> datetime.datetime:
+        """Return the database's time, told by this process' steady clock since the frontier was read.
+
+        The statement that starts an effect refuses when the two have parted.
+        """
+        return self.read_now + datetime.timedelta(seconds=time.monotonic() - self.read_at)
 
 
 def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Frontier:
@@ -66,16 +86,17 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         approved_plan=run.approved_plan,
         counters=counters(run),
     )
-    actions = {
+    actions: dict[state.CallId, models.Action] = {
         (row.reply_position, row.call_index): row
         for row in models.Action.objects.filter(run=run, status__in=lifecycle.ACTION_OPEN).select_related(
             "occurrence", "blocked_by"
         )
     }
+    # The policy after the inbox number: whoever narrows what may run raises it afterwards.
     agent, force = spec(run.agent_version_id), verdicts.in_force()
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
     asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
-    now = clock_time.now()
+    now, read_at = clock_time.now(), time.monotonic()
     situation = planner.Situation(
         state=current,
         now=now,
@@ -89,12 +110,8 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         attempts=run.attempts,
         poison=int(settings.CKPTSITE["POISON"]),
         max_sends=int(settings.CKPTSITE["MAX_SENDS"]),
-        tools=_tools(current.open_calls()),
-        first_sent={
-            call: row.occurrence.first_sent_at
-            for call, row in actions.items()
-            if row.occurrence is not None and row.occurrence.first_sent_at is not None
-        },
+        tools=tools(current.open_calls()),
+        first_sent=first_sent(actions),
         retry_at=_retries(tail),
         blocked=frozenset(call for call, row in actions.items() if _blocks(row)),
         looked=looked,
@@ -106,7 +123,18 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         plan_refused=refused,
         left=advances.left(run, now),
     )
-    return Frontier(run=run, agent=agent, situation=situation, actions=actions)
+    return Frontier(
+        claim=claim,
+        run=run,
+        agent=agent,
+        situation=situation,
+        actions=actions,
+        arguments=_arguments(tail),
+        policy=force,
+        more=len(current.plan) == WINDOW,
+        read_at=read_at,
+        read_now=now,
+    )
 
 
 def counters(run: models.Run) -> state.Counters:
@@ -195,13 +223,11 @@ def _value(run: models.Run, row: models.PlanStep) -> Any:
     if row.result_position is None:
         return None
     entry = models.Entry.objects.get(run=paths.holder(run, row.result_position), position=row.result_position)
-    return entry.content.get("value")
+    return state.value_of(entry.content)
 
 
 def _window(run: models.Run) -> tuple[state.PlanStep, ...]:
-    rows = models.PlanStep.objects.filter(
-        run=run, state__in=(lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
-    ).order_by("order")[:WINDOW]
+    rows = models.PlanStep.objects.filter(run=run, state__in=OPEN_STEPS).order_by("order")[:WINDOW]
     return tuple(state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state) for row in rows)
 
 
@@ -219,10 +245,36 @@ def _failed(run: models.Run) -> str:
     return ""
 
 
-def _tools(calls: Iterable[state.CallState]) -> dict[str, planner.ToolFacts]:
-    found: dict[str, planner.ToolFacts] = {}
+def first_sent(actions: Mapping[state.CallId, models.Action]) -> dict[state.CallId, datetime.datetime]:
+    """Return when the first request of each open effect was sent."""
+    return {
+        call: row.occurrence.first_sent_at
+        for call, row in actions.items()
+        if row.occurrence is not None and row.occurrence.first_sent_at is not None
+    }
+
+
+def _arguments(tail: Iterable[state.Entry]) -> dict[state.CallId, Any]:
+    """Return the arguments of the open calls: of the newest reply, or opened again at the cut, as last revised."""
+    found: dict[state.CallId, Any] = {}
+    for entry in tail:
+        content = entry.content
+        if entry.kind == lifecycle.EntryKind.REPLY:
+            found |= {(entry.position, at): call["arguments"] for at, call in enumerate(content["calls"])}
+        elif (
+            entry.kind in {lifecycle.EntryKind.CALL, lifecycle.EntryKind.REVISION} and "arguments" in content
+        ):
+            found[content["call"][0], content["call"][1]] = content["arguments"]
+    return found
+
+
+def tools(
+    calls: Iterable[state.CallState], *, known: Mapping[str, planner.ToolFacts] | None = None
+) -> dict[str, planner.ToolFacts]:
+    """Return what the planner needs of the tools of these calls; a tool that is gone has nothing."""
+    found: dict[str, planner.ToolFacts] = dict(known or {})
     for call in calls:
-        if call.is_control:
+        if call.is_control or call.tool in found:
             continue
         try:
             tool = registry.get(call.tool)

@@ -24,15 +24,16 @@ PAUSE = 0.2
 AWAY = (OperationalError, InterfaceError)
 
 
-def keep(store: Callable[[], None], *, testify: Callable[[], object], beat: Heartbeat) -> None:
+def keep(
+    store: Callable[[], None], *, testify: Callable[[], object], beat: Heartbeat, failed: bool = False
+) -> None:
     """Store an outcome, or leave it as evidence when the run is lost. Refuses LostAuthority then.
 
     It is tried again while the database is away. A COMMIT whose answer was lost is found by the next try: the action
-    isn't in intent any more, and nobody but this claim can have moved it.
+    isn't in intent any more, and nobody but this claim can have moved it. `failed`: it was tried before.
     """
     beat.allow(PATIENCE)
     end = time.monotonic() + PATIENCE
-    failed = False
     while True:
         try:
             try:
@@ -54,11 +55,13 @@ def keep(store: Callable[[], None], *, testify: Callable[[], object], beat: Hear
             time.sleep(PAUSE)
 
 
-def never_sent(claim: steps.Claim, call: state.CallId, *, action_id: int, attempt: int) -> None:
+def never_sent(claim: steps.Claim, call: state.CallId, *, attempt: int) -> None:
     """The commit of an intent failed or its answer was lost, so nothing was sent: say so if the intent is there."""
     connection.close()
-    found = models.Action.objects.get(pk=action_id)
-    if found.status == lifecycle.Action.INTENT and found.attempt == attempt:
+    found = models.Action.objects.filter(
+        run=claim.run_id, reply_position=call[0], call_index=call[1], status=lifecycle.Action.INTENT
+    ).first()
+    if found is not None and found.attempt == attempt:
         steps.did_not_happen(
             claim,
             call,

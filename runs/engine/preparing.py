@@ -58,15 +58,15 @@ def outdated(front: frontiers.Frontier) -> list[state.CallState]:
     return found
 
 
-def arguments_of(action: models.Action, tool: Tool) -> Any:
+def arguments_of(action: models.Action, tool: Tool, known: Any = None) -> Any:
     """Return the current revision's arguments, parsed; refuse ContractChanged if they'd read differently now."""
-    revision = models.Revision.objects.get(action=action, number=action.revision)
-    text = exact.canonical(revision.arguments, limit=None)
-    if exact.digest(text) != action.digest or tool.settled(revision.arguments) != text:
+    arguments = known if known is not None and action.revision == 1 else action.arguments()
+    text = exact.text_of(arguments)
+    if exact.digest(text) != action.digest or tool.settled(arguments) != text:
         raise ContractChanged(
             f"The arguments of {action.tool!r} would be read differently than they were approved."
         )
-    return tool.parse(revision.arguments)
+    return tool.parse(arguments)
 
 
 def preview_of(front: frontiers.Frontier, tool: Tool, args: Any, beat: Heartbeat) -> Mapping[str, Any] | None:

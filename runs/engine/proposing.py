@@ -8,9 +8,9 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, lifecycle, models, points, state
+from runs import exact, models, points, state
+from runs.engine import carrying, gates, outside, paying, refused, verdicts
 from runs.engine import frontier as frontiers
-from runs.engine import gates, outside, paying, refused, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
@@ -30,8 +30,12 @@ MAX_CALLS = 50
 """More calls than this in one reply are refused, so that one reply can't flood the inbox."""
 
 
-def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -> None:
-    """Ask for the next reply and store it. Refuses ProviderError, paying.TooLittle, refused.Stuck, LostAuthority."""
+def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier | None:
+    """Ask for the next reply and store it; return the frontier after it, or None if it must be read again.
+
+    Refuses ProviderError, paying.TooLittle, refused.Stuck and LostAuthority.
+    """
+    claim = front.claim
     provider = providers.get(front.agent.provider)
     request = request_of(front)
     paying.check(front, provider, request)
@@ -57,7 +61,7 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
     if unusable:
         paying.book_unusable(claim, reply.usage)
         raise contract.ProviderError(unusable)
-    policy = verdicts.in_force()
+    policy = front.policy
     checked: list[steps.Proposed] = []
     for call in reply.calls:
         checked.append(check(front, policy, call, checked))
@@ -69,13 +73,20 @@ def call_model(claim: steps.Claim, front: frontiers.Frontier, beat: Heartbeat) -
         cost_micro=reply.usage.cost_micro,
         policy_version=policy.version,
     )
+    work = carrying.begin(front)
+    again = any(call.verdict is not None and call.verdict.rule == refused.RULE for call in checked)
+    if not again and steps.plain.replied(work, record):
+        pending = carrying.Pending(
+            work=work, point="reply", lost=lambda: paying.tell_late(claim, reply.usage)
+        )
+        return carrying.wait(front, pending)
     try:
         steps.reply(claim, record)
     except LostAuthority:
         paying.tell_late(claim, reply.usage)
         raise
-    log.info("reply_stored", calls=len(checked))
     refused.check(front.run, checked)
+    return None
 
 
 def _unusable(reply: contract.Reply) -> str:
@@ -103,12 +114,7 @@ def request_of(front: frontiers.Frontier) -> contract.Request:
 
 def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:
     """Return the stored arguments of one call of a reply, or of a call that was opened again at the cut."""
-    if call[0] > paths.cut(front.run):
-        reply = models.Entry.objects.get(run=front.run, position=call[0])
-        return reply.content["calls"][call[1]]["arguments"]
-    kinds = (lifecycle.EntryKind.CALL, lifecycle.EntryKind.REVISION)
-    lines = models.Entry.objects.filter(run=front.run, kind__in=kinds).order_by("-position")
-    return next(line.content["arguments"] for line in lines if line.content["call"] == list(call))
+    return front.arguments[call]
 
 
 def check(

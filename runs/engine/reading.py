@@ -13,8 +13,8 @@ import structlog
 from django.conf import settings
 
 from runs import exact, points, state
+from runs.engine import carrying, outside, proposing
 from runs.engine import frontier as frontiers
-from runs.engine import outside, proposing
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry
@@ -39,13 +39,16 @@ class Asked:
 
 
 def read(
-    claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
-) -> None:
+    front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
+) -> frontiers.Frontier | None:
     """Run the reads and store each result when it arrives; a failed one is tried again with back-off, three times.
 
+    Returns the frontier after them, or None if it must be read again.
     Once a stop, a pause or anything else is in the inbox, those under way are awaited to their deadline and stored,
     and no other is started. Refuses LostAuthority and outside.Dropped.
     """
+    claim = front.claim
+    following: frontiers.Frontier | None = front
     waiting = deque(calls)
     looks: outside.Looks[Asked, tuple[str, Any]] = outside.Looks(beat)
     started = 0
@@ -53,16 +56,20 @@ def read(
         while waiting and len(looks) < AT_ONCE:
             if started >= AT_ONCE and inbox.number(claim.run_id) != front.situation.inbox:
                 waiting.clear()
+                following = None
                 break
             asked = _asked(claim, front, waiting.popleft())
-            if asked is not None:
+            if asked is None:
+                following = None
+            else:
                 ctx = Context(run_id=front.run.pk, timeout=asked.timeout)
                 run = partial(asked.tool.run, asked.args, ctx)
                 points.reach("read.before_run")
                 looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
                 started += 1
         if looks:
-            _store(claim, looks)
+            following = _store(claim, following, looks)
+    return following
 
 
 def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState) -> Asked | None:
@@ -85,7 +92,10 @@ def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:
     return receipt.summary, exact.stored(exact.canonical(receipt.value, limit=None))
 
 
-def _store(claim: steps.Claim, looks: outside.Looks[Asked, tuple[str, Any]]) -> None:
+def _store(
+    claim: steps.Claim, front: frontiers.Frontier | None, looks: outside.Looks[Asked, tuple[str, Any]]
+) -> frontiers.Frontier | None:
+    """Store the next result that arrives; return the frontier after it, or None if it must be read again."""
     look = looks.next()
     points.reach("read.after_run")
     assert looks.name is not None
@@ -94,7 +104,7 @@ def _store(claim: steps.Claim, looks: outside.Looks[Asked, tuple[str, Any]]) -> 
         summary, value = look.result()
     except DidNotHappen as error:
         steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
-        return
+        return None
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
         reason = f"{type(error).__name__}: {error}"
         log.warning("read_failed", tool=call.tool, error=reason)
@@ -108,5 +118,8 @@ def _store(claim: steps.Claim, looks: outside.Looks[Asked, tuple[str, Any]]) -> 
             final=final,
             retry_at=None if final else again.isoformat(),
         )
-        return
+        return None
+    if front is not None:
+        return carrying.looked(front, call.id, step=call.step, summary=summary, value=value)
     steps.read(claim, call.id, step=call.step, summary=summary, value=value)
+    return None

@@ -11,14 +11,14 @@ from runs import lifecycle, state
 
 @dataclass
 class Call:
-    """What the log says of one effect: its proposal, the newest verdict, each send and the receipt."""
+    """What the log says of one effect: its proposal, the newest verdict, each send and where the receipt stands."""
 
     proposed: Mapping[str, Any]
     identity: str
     verdict: Mapping[str, Any] = field(default_factory=dict)
     review: Mapping[str, Any] = field(default_factory=dict)
     intents: list[Mapping[str, Any]] = field(default_factory=list)
-    receipt: Any = None
+    receipt: int | None = None
     edited: bool = False
     by_hand: Any = None
     digests: dict[int, str] = field(default_factory=dict)
@@ -93,6 +93,8 @@ class Log:
         if call["effect"] not in {"read", "control"}:
             told = Call(proposed=call, identity=call["identity"])
             told.digests[1] = call["digest"]
+            if call.get("verdict") in {"allow", "deny"}:
+                told.verdict = call
             self.calls[call_id] = told
 
     def _call(self, entry: state.Entry) -> None:
@@ -111,9 +113,9 @@ class Log:
                     told.edited = False
             case lifecycle.EntryKind.INTENT:
                 told.intents.append(content)
-            case lifecycle.EntryKind.RECEIPT if content["outcome"] == "happened":
-                told.receipt = content["receipt"]
-                told.by_hand = content.get("occurrence")
+            case lifecycle.EntryKind.RECEIPT | lifecycle.EntryKind.RESULT if "receipt" in content:
+                told.receipt = entry.position
+                told.by_hand = content.get("occurrence", told.by_hand)
             case lifecycle.EntryKind.REVISION:
                 told.digests[content["number"]] = content["digest"]
                 told.identity = content.get("identity", told.identity)

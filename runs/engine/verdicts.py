@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,7 @@ class InForce:
     paused_all: bool = False
     paused_agents: frozenset[str] = frozenset()
     paused_tools: frozenset[str] = frozenset()
+    restored_at: datetime.datetime | None = None
 
     def stops(self, *, agent: str, tool: str) -> bool:
         """Return whether a switch keeps this tool of this agent from being started."""
@@ -40,6 +42,7 @@ def in_force() -> InForce:
         paused_all=row.halted,
         paused_agents=row.paused("agent"),
         paused_tools=row.paused("tool"),
+        restored_at=row.restored_at,
     )
 
 
@@ -53,8 +56,14 @@ def _rules(version: int | None) -> tuple[rules.Rule, ...]:
 
 def ask(policy: InForce, *, agent: str, tool: type[Tool], never_allow: bool = False) -> steps.Verdict:
     """Return the verdict on a call of `tool`; with `never_allow` (a duplicate, say) a person decides at least."""
-    facts = rules.Facts(agent=agent, tool=tool.name, effect=str(tool.effect), tier=tool.risk())
-    found = rules.evaluate(policy.rules, facts)
+    return _ask(policy.rules, agent, tool.name, str(tool.effect), tool.risk(), never_allow)
+
+
+@lru_cache(maxsize=1024)
+def _ask(
+    known: tuple[rules.Rule, ...], agent: str, tool: str, effect: str, tier: int, never_allow: bool
+) -> steps.Verdict:
+    found = rules.evaluate(known, rules.Facts(agent=agent, tool=tool, effect=effect, tier=tier))
     verdict = found.verdict
     if verdict == rules.ALLOW and never_allow:
         verdict = rules.REVIEW

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
 from runs import lifecycle
+from runs.models import log
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
 
 
 class Action(models.Model):
-    """One proposed effect: a projection of the log, named by (reply position, call index)."""
+    """One proposed effect: a projection of the log, named by (reply position, call index).
 
-    run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="actions")
+    The first revision's arguments stand in the reply, the receipt in the result at `receipt_position`: once each.
+    """
+
+    # Rows of the hot path name others without constraints and indexes of their own: the verifier compares them all.
+    run = models.ForeignKey(
+        "runs.Run", on_delete=models.PROTECT, related_name="actions", db_constraint=False, db_index=False
+    )
     reply_position = models.PositiveIntegerField()
     call_index = models.PositiveIntegerField()
     step = models.CharField(max_length=120, blank=True)
@@ -37,25 +46,46 @@ class Action(models.Model):
     rule = models.CharField(max_length=120, blank=True)
     terms = ExactField()
     policy_version = models.ForeignKey(
-        "runs.PolicyVersion", null=True, on_delete=models.PROTECT, related_name="+"
+        "runs.PolicyVersion",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     approval_digest = DigestField(blank=True)
     preview = ExactField(null=True)
     precondition = ExactField(null=True)
     not_before = models.DateTimeField(null=True)
-    duplicate_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
-    blocked_by = models.ForeignKey(
-        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="blocks"
+    duplicate_of = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
     )
-    undo_of = models.ForeignKey("runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="undos")
-    retry_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    blocked_by = models.ForeignKey(
+        "runs.Occurrence",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="blocks",
+        db_constraint=False,
+        db_index=False,
+    )
+    retry_of = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    undo_of = models.ForeignKey(
+        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="undos", db_constraint=False
+    )
 
     occurrence = models.ForeignKey(
-        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="actions"
+        "runs.Occurrence",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="actions",
+        db_constraint=False,
+        db_index=False,
     )
     attempt = models.PositiveIntegerField(default=0)
     evidence_number = models.PositiveIntegerField(default=0)
-    receipt = ExactField(null=True)
+    receipt_position = models.PositiveIntegerField(null=True)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     closed_at = models.DateTimeField(null=True)
@@ -83,11 +113,24 @@ class Action(models.Model):
     def __str__(self) -> str:
         return f"action {self.pk} {self.tool}"
 
+    def arguments(self) -> Any:
+        """Return the current revision's arguments: from the reply that proposed it, or as a person changed them."""
+        if self.revision > 1:
+            return self.revisions.get(number=self.revision).arguments
+        own = log.Entry.objects.filter(run_id=self.run_id)
+        reply = own.filter(position=self.reply_position, kind=lifecycle.EntryKind.REPLY).first()
+        if reply is not None:
+            return reply.content["calls"][self.call_index]["arguments"]
+        # Its reply is an ancestor's: the call was opened again, in a line of this run's own.
+        call = [self.reply_position, self.call_index]
+        opened = own.filter(kind=lifecycle.EntryKind.CALL).order_by("position")
+        return next(line.content["arguments"] for line in opened if line.content["call"] == call)
+
 
 class Revision(models.Model):
-    """One version of an action's arguments, exact. Append-only."""
+    """A later version of an action's arguments, exact, by a person. Append-only; the first stands in the reply."""
 
-    action = models.ForeignKey(Action, on_delete=models.PROTECT, related_name="revisions")
+    action = models.ForeignKey(Action, on_delete=models.PROTECT, related_name="revisions", db_index=False)
     number = models.PositiveIntegerField()
     arguments = ExactField()
     digest = DigestField()

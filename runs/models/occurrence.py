@@ -12,7 +12,9 @@ from runs.models.fields import DigestField, ExactField, choices, one_of
 class Occurrence(models.Model):
     """One logical effect of a lineage. Its key is computed once, stored, and never seen or chosen by a model."""
 
-    root = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="occurrences")
+    root = models.ForeignKey(
+        "runs.Run", on_delete=models.PROTECT, related_name="occurrences", db_constraint=False, db_index=False
+    )
     tool = models.CharField(max_length=120)
     identity = ExactField()
     identity_digest = DigestField()
@@ -20,14 +22,18 @@ class Occurrence(models.Model):
     n = models.PositiveIntegerField()
     key = DigestField(unique=True)
     state = models.CharField(max_length=10, choices=choices(lifecycle.Occurrence))
-    owner = models.ForeignKey("runs.Action", on_delete=models.PROTECT, related_name="owned_occurrences")
-    earlier_keys = ExactField(
-        null=True
-    )  # keys under which the provider has stored a failure; never used again
-    attempts = ExactField()
+    owner = models.ForeignKey(
+        "runs.Action",
+        on_delete=models.PROTECT,
+        related_name="owned_occurrences",
+        db_constraint=False,
+        db_index=False,
+    )
+    earlier_keys = ExactField(null=True)  # the provider keeps a failure under them; never used again
     first_sent_at = models.DateTimeField(null=True)
     horizon = models.DateTimeField()
-    receipt = ExactField(null=True)
+    receipt_position = models.PositiveIntegerField(null=True)  # in the log of the owner's run
+    receipt = ExactField(null=True)  # only where it was learnt outside the log
     verification = models.CharField(max_length=20, blank=True)
     contradicted = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

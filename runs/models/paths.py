@@ -68,7 +68,8 @@ def closed_on(path: Path, action: Action) -> bool:
 def uses(path: Path, own: int | None, occurrence: Occurrence) -> bool:
     """Return whether an action on the path owns or absorbed the occurrence: of the run `own`, or of an ancestor."""
     ids = [ancestor for ancestor, _ in path]
-    used = occurrence.actions.filter(run_id__in=[*ids, *([] if own is None else [own])])
+    runs = [*ids, *([] if own is None else [own])]
+    used = occurrence.actions.filter(run_id__in=runs, identity_digest=occurrence.identity_digest)
     return any(action.run_id == own or closed_on(path, action) for action in used)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Length
+from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
-from runs.selectors import deciding, keyset, now, page_models, queue, tools
+from runs.selectors import deciding, keyset, ledger, now, page_models, queue, tools
 
 SIZE = 50
 LARGE = 100_000
@@ -111,7 +111,7 @@ def _waiting(
         keep={"only": only} if only else None,
         total=total,
     )
-    arguments = arguments_of([row.action for row in found if row.action is not None])
+    arguments = ledger.arguments([row.action for row in found if row.action is not None], largest=LARGE)
     others = deciding.held_by_others(viewer.user)
     written = deciding.written_by(viewer.user, found)
     return tuple(_row(row, viewer, arguments, others, written) for row in found), paging
@@ -127,13 +127,6 @@ def with_steps(rows: QuerySet[models.Review]) -> QuerySet[models.Review]:
         step_title=Subquery(own.values("title")[:1]),
         step_count=Coalesce(Subquery(count), 0),
     )
-
-
-def arguments_of(actions: Sequence[models.Action]) -> dict[int, Any]:
-    """Return the arguments of the actions' current revisions, by action, in one query; huge ones are left out."""
-    wanted = {action.pk: action.revision for action in actions}
-    rows = models.Revision.objects.alias(size=Length("arguments")).filter(action__in=wanted, size__lte=LARGE)
-    return {row.action_id: row.arguments for row in rows if row.number == wanted[row.action_id]}
 
 
 def effect_of(review: models.Review) -> str:

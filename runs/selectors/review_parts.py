@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F, Subquery
 
 from runs import lifecycle, models
-from runs.selectors import deciding, page_models, review_models, tools, workers
+from runs.selectors import deciding, ledger, page_models, review_models, tools, workers
 
 Votes = tuple[tuple[review_models.Vote, int], ...]
 
@@ -196,7 +195,7 @@ def _after(review: models.Review, action: models.Action | None) -> str:
     if action is None or review.status != lifecycle.Review.APPROVED:
         return ""
     if action.status == lifecycle.Action.SUCCEEDED:
-        return f" Done: {(action.receipt or {}).get('summary', '')}".rstrip(": ")
+        return f" Done: {ledger.result_text(action)}".rstrip(": ")
     return {
         lifecycle.Action.HELD: " It starts in a moment.",
         lifecycle.Action.APPROVED: " It starts in a moment.",
@@ -233,9 +232,8 @@ def done_sentence(decision: models.Decision, review: models.Review) -> str:
 def doubt(review: Any, action: models.Action) -> review_models.Doubt:
     """Return the facts behind "did it happen?"; the database's clock says whether "it did not" may be said."""
     occurrence = action.occurrence
-    sent = (occurrence.attempts if occurrence else None) or [{}]
     horizon = occurrence.horizon if occurrence else review.opened_at
-    deadline = datetime.datetime.fromisoformat(sent[-1]["deadline"]) if "deadline" in sent[-1] else horizon
+    deadline = ledger.deadline(action) or horizon
     rows = list(models.Evidence.objects.filter(action=action).order_by("number"))
     looks = [row.created_at for row in rows if row.source == "lookup"]
     absent = occurrence is not None and review.now >= horizon

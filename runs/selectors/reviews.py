@@ -7,9 +7,6 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import TextField
-from django.db.models.functions import Cast
-
 from runs import exact, lifecycle, models, rights
 from runs.selectors import (
     deciding,
@@ -163,15 +160,10 @@ def _in_doubt(review: models.Review) -> bool:
 
 
 def _arguments(action: models.Action | None) -> tuple[str, bool]:
-    """Return the stored text of the arguments itself, and whether it still has its digest."""
+    """Return the text of the arguments that will run, and whether it still has its digest."""
     if action is None:
         return "", True
-    text: str = (
-        models.Revision.objects.filter(action=action, number=action.revision)
-        .annotate(text=Cast("arguments", TextField()))
-        .values_list("text", flat=True)
-        .get()
-    )
+    text = exact.text_of(action.arguments())
     return text, exact.digest(text) == action.digest
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import exact, models
-from runs.selectors import deciding, keyset, run_header, run_models, tools
+from runs.selectors import deciding, keyset, ledger, run_header, run_models, tools
 
 SIZE = 50
 
@@ -15,13 +15,14 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
     """Return one page of the run's effects, newest first."""
     rows, paging = keyset.page(
         models.Action.objects.filter(run=run, occurrence__isnull=False)
-        .select_related("occurrence")
+        .select_related("occurrence__owner")
         .defer("precondition", "terms"),
         by=("id",),
         params=params,
         size=SIZE,
     )
     ids = [row.pk for row in rows]
+    receipts = ledger.receipts(rows)
     reviews = dict(models.Review.objects.filter(action__in=ids).order_by("id").values_list("action_id", "pk"))
     released: dict[int, list[str]] = {}
     given = models.Decision.objects.filter(review__action__in=ids, verdict="approve").select_related(
@@ -33,15 +34,19 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
             names.append(decision.person.display())
     return run_models.EffectsPage(
         header=run_header.header(run, viewer, tab="run-effects"),
-        rows=tuple(_row(row, reviews, released) for row in rows),
+        rows=tuple(_row(row, reviews, released, receipts.get(row.pk)) for row in rows),
         page=paging,
     )
 
 
-def _row(action: Any, reviews: Mapping[int, int], released: Mapping[int, list[str]]) -> run_models.EffectRow:
+def _row(
+    action: Any,
+    reviews: Mapping[int, int],
+    released: Mapping[int, list[str]],
+    receipt: Mapping[str, Any] | None,
+) -> run_models.EffectRow:
     occurrence: models.Occurrence = action.occurrence
     shown = action.preview or {}
-    receipt = occurrence.receipt or action.receipt
     return run_models.EffectRow(
         what=str(shown.get("summary") or tools.title(action.tool)),
         where=str(shown.get("target") or ""),
@@ -52,10 +57,10 @@ def _row(action: Any, reviews: Mapping[int, int], released: Mapping[int, list[st
         at=occurrence.settled_at or occurrence.first_sent_at or occurrence.created_at,
         key=occurrence.key,
         request_digest=action.digest,
-        attempts=len(occurrence.attempts or []),
+        attempts=action.attempt,
         by=" and ".join(released.get(action.pk, [])),
         outcome=str((receipt or {}).get("summary") or action.error),
-        receipt=exact.canonical(receipt, limit=None) if receipt else "",
+        receipt=exact.text_of(receipt) if receipt else "",
         review_id=reviews.get(action.pk),
         contradiction=_contradiction(occurrence),
     )

@@ -9,7 +9,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast, Left
 
 from runs import exact, lifecycle, models
-from runs.selectors import deciding, keyset, plan_form, run_header, run_models, tools
+from runs.selectors import deciding, keyset, ledger, plan_form, run_header, run_models, tools
 
 SIZE = 100
 BODY = 20_000
@@ -54,6 +54,7 @@ def page(
     actions = {
         action.step: action
         for action in models.Action.objects.filter(run=run, step__in=keys)
+        .select_related("occurrence__owner")
         .defer("preview", "precondition", "terms", "identity")
         .order_by("id")
     }
@@ -62,19 +63,25 @@ def page(
         .order_by("id")
         .values_list("action_id", "pk")
     )
+    receipts = ledger.receipts(list(actions.values()))
     agent = run.agent_version.agent
     return run_models.PlanPage(
         header=run_header.header(run, viewer, tab="run-plan"),
         version=version.version if version else 0,
         author=version.author.display() if version and version.author else agent.title or agent.name,
         made_at=version.created_at if version else None,
-        steps=tuple(_step(row, actions.get(row.key), reviews) for row in rows),
+        steps=tuple(_step(row, actions.get(row.key), reviews, receipts) for row in rows),
         page=paging,
         form=form or plan_form.empty(run, viewer),
     )
 
 
-def _step(row: Any, action: models.Action | None, reviews: Mapping[int, int]) -> run_models.PlanStep:
+def _step(
+    row: Any,
+    action: models.Action | None,
+    reviews: Mapping[int, int],
+    receipts: Mapping[int, Mapping[str, Any]],
+) -> run_models.PlanStep:
     body = exact.stored(row.text) if len(row.text) < BODY else {}
     tool_name = str(body.get("tool") or "")
     tool = tools.find(tool_name)
@@ -88,7 +95,7 @@ def _step(row: Any, action: models.Action | None, reviews: Mapping[int, int]) ->
         tier=action.tier if action else tool.risk() if tool else None,
         guards=_guards(body),
         gate="Waits for approval" if action and action.status == lifecycle.Action.HELD else "",
-        outcome=_outcome(action),
+        outcome=_outcome(action, receipts),
         review_id=reviews.get(action.pk) if action else None,
         arguments=exact.canonical(arguments, limit=None) if isinstance(arguments, Mapping) else "",
     )
@@ -102,11 +109,11 @@ def _guards(body: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(said[name].format(by) for name, by in found.items() if by)
 
 
-def _outcome(action: models.Action | None) -> str:
+def _outcome(action: models.Action | None, receipts: Mapping[int, Mapping[str, Any]]) -> str:
     if action is None:
         return ""
     if action.status == lifecycle.Action.SUCCEEDED:
-        return str((action.receipt or {}).get("summary") or "Done")
+        return str(receipts.get(action.pk, {}).get("summary") or "Done")
     if action.status == lifecycle.Action.FAILED:
         return f"Did not happen: {action.error}"
     return _OUTCOMES.get(action.status, "")

@@ -193,7 +193,11 @@ def _intent(line: Line, names: Names) -> Said:
     title = (
         f"Started: {about(action, names)}" if attempt == 1 else f"Attempt {attempt}: {about(action, names)}"
     )
-    return Said(title=title, icon="zap", tone=BUSY, action=action, review_id=line.content.get("review"))
+    allowed = action is not None and line.content.get("review") is None
+    text = f"Allowed by the rule “{action.rule}”." if action is not None and allowed else ""
+    return Said(
+        title=title, icon="zap", tone=BUSY, text=text, action=action, review_id=line.content.get("review")
+    )
 
 
 def _receipt(line: Line, names: Names) -> Said:

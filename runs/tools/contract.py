@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import pydantic
@@ -216,7 +217,7 @@ class Tool:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""
-        return cls.Arguments.model_json_schema()
+        return _schema(cls.Arguments)
 
     @classmethod
     def contract(cls) -> str:
@@ -270,6 +271,11 @@ class Tool:
                 f"{cls.name}: these arguments change each time they are read, so they can't be approved."
             )
         return text
+
+
+@cache
+def _schema(arguments: type[pydantic.BaseModel]) -> dict[str, Any]:
+    return arguments.model_json_schema()
 
 
 def describe(error: pydantic.ValidationError) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from runs import lifecycle, models
+from runs.transitions import log
 
 _KINDS = (lifecycle.EntryKind.INTENT, lifecycle.EntryKind.RECEIPT)
 
 
-def attempts(action: models.Action, *, pending: Iterable[models.Entry] = ()) -> frozenset[int]:
+def attempts(action: models.Action, *, pending: Iterable[log.Line] = ()) -> frozenset[int]:
     """Return the numbers of the sends that the log, with its `pending` lines, says did not happen.
 
     A proof about all of them (number 0) speaks of those that were sent before it, never of a later one.

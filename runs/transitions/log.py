@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from runs import exact, lifecycle, models
+
+
+@dataclass(slots=True)
+class Line:
+    """One line in the making: its content, the text that is stored, and the checkpoint that it may be."""
+
+    position: int
+    kind: str
+    content: dict[str, Any]
+    text: str
+    head: str = exact.EMPTY
+    number: int | None = None
+    boundary: str | None = None
+    counters: str | None = None
 
 
 class Log:
@@ -13,69 +28,87 @@ class Log:
 
     def __init__(self, run: models.Run) -> None:
         self.run = run
-        self._lines: list[models.Entry] = []
+        self.lines: list[Line] = []
+        self._before = run.head
 
-    def append(self, kind: str, content: Mapping[str, Any], *, boundary: str | None = None) -> models.Entry:
+    def append(self, kind: str, content: Mapping[str, Any], *, boundary: str | None = None) -> Line:
         """Return the next line; with a `boundary` it is the next checkpoint too, with the counters as they are."""
         run = self.run
         run.position += 1
-        line = models.Entry(run=run, position=run.position, kind=kind, content=dict(content))
-        line.digest = exact.digest_of(line.content)
+        kept = dict(content)
+        line = Line(position=run.position, kind=kind, content=kept, text=exact.text_of(kept))
+        self.lines.append(line)
         if boundary is not None:
-            run.checkpoint_number += 1
-            run.checkpoint_position = run.position
-            line.number, line.boundary, line.counters = run.checkpoint_number, boundary, counters(run)
-        line.head = chain(run.head, line)
-        run.head = line.head
-        self._lines.append(line)
+            self._mark(line, boundary)
+        self._link(line, run.head)
         return line
 
     def checkpoint(self, boundary: str) -> None:
         """Make the newest line of this transaction a checkpoint, if there is one and it isn't one already."""
-        if not self._lines or self._lines[-1].number is not None:
+        if not self.lines or self.lines[-1].number is not None:
             return
-        line, run = self._lines[-1], self.run
+        self._mark(self.lines[-1], boundary)
+        self._link(self.lines[-1], self.lines[-2].head if len(self.lines) > 1 else self._before)
+
+    def _mark(self, line: Line, boundary: str) -> None:
+        run = self.run
         run.checkpoint_number += 1
         run.checkpoint_position = line.position
-        line.number, line.boundary, line.counters = run.checkpoint_number, boundary, counters(run)
-        previous = self._lines[-2].head if len(self._lines) > 1 else self._before
-        line.head = chain(previous, line)
-        run.head = line.head
+        line.number, line.boundary, line.counters = (
+            run.checkpoint_number,
+            boundary,
+            exact.text_of(counters(run)),
+        )
 
-    @property
-    def pending(self) -> tuple[models.Entry, ...]:
-        """Return the lines that this transaction has appended and not yet written."""
-        return tuple(self._lines)
-
-    @property
-    def _before(self) -> str:
-        """Return the head before this transaction's first line."""
-        before = models.Entry.objects.filter(run=self.run, position=self._lines[0].position - 1).first()
-        return before.head if before else exact.EMPTY
-
-    @property
-    def lines(self) -> tuple[models.Entry, ...]:
-        """Return the lines of this transaction so far."""
-        return tuple(self._lines)
+    def _link(self, line: Line, previous: str) -> None:
+        line.head = self.run.head = link(
+            previous,
+            self.run.pk,
+            line.position,
+            line.kind,
+            exact.digest(line.text),
+            line.number,
+            line.boundary,
+            line.counters,
+        )
 
     def flush(self) -> None:
         """Write the collected lines."""
-        models.Entry.objects.bulk_create(self._lines)
-        self._lines = []
+        models.Entry.objects.bulk_create(
+            models.Entry(
+                run=self.run,
+                position=line.position,
+                kind=line.kind,
+                content=line.content,
+                head=line.head,
+                number=line.number,
+                boundary=line.boundary,
+                counters=None if line.counters is None else exact.stored(line.counters),
+            )
+            for line in self.lines
+        )
+        self.lines = []
+
+
+def link(
+    previous: str,
+    run_id: int,
+    position: int,
+    kind: str,
+    digest: str,
+    number: int | None,
+    boundary: str | None,
+    counters: str | None,
+) -> str:
+    """Return the head after a line: over the head before it, its place, kind, content digest and checkpoint."""
+    return exact.link(previous, run_id, position, kind, digest, number or 0, boundary or "", counters or "")
 
 
 def chain(previous: str, line: models.Entry) -> str:
-    """Return the head after `line`: over the head before it, its place, kind, content digest and checkpoint."""
-    return exact.link(
-        previous,
-        line.run_id,
-        line.position,
-        line.kind,
-        line.digest,
-        line.number or 0,
-        line.boundary or "",
-        "" if line.counters is None else exact.canonical(line.counters, limit=None),
-    )
+    """Return the head after a stored line."""
+    counted = None if line.counters is None else exact.text_of(line.counters)
+    digest = exact.digest_of(line.content)
+    return link(previous, line.run_id, line.position, line.kind, digest, line.number, line.boundary, counted)
 
 
 def counters(run: models.Run) -> dict[str, Any]:

@@ -63,7 +63,6 @@ def entry(**more: Any) -> models.Entry:
         "position": 1,
         "kind": "note",
         "content": {},
-        "digest": DIGEST,
         "head": DIGEST,
     }
     return models.Entry.objects.create(**(given | more))
@@ -142,7 +141,6 @@ def occurrence(**more: Any) -> models.Occurrence:
         "n": 0,
         "key": digest(),
         "state": "open",
-        "attempts": [],
         "horizon": timezone.now(),
     }
     return models.Occurrence.objects.create(owner=owner, **(given | more))

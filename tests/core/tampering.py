@@ -20,7 +20,6 @@ FREE: dict[type[fields.Model], set[str]] = {
     models.Action: {
         "id", "created_at", "closed_at", "error", "duplicate_of", "blocked_by", "retry_of", "not_before",
     },
-    models.Revision: {"id", "created_at", "author", "reason"},
     models.Occurrence: {"id", "created_at", "settled_at", "first_sent_at", "verification"},
     models.PlanStep: {"id"},
     models.Decision: {"id", "created_at", "token", "channel", "ip"},
@@ -29,7 +28,6 @@ NOUNS = {
     models.AuditEvent: r"audit (event|chain)",
     models.Entry: r"run \d+",
     models.Action: r"action \d+|occurrence \d+|run \d+: the action",
-    models.Revision: r"action \d+",
     models.Occurrence: r"(occurrence|action) \d+",
     models.PlanStep: r"run \d+, plan step",
     models.Decision: r"decision \d+|review \d+",
@@ -101,7 +99,7 @@ def inserted(model: Any, row: Any) -> None:
     """Put a copy of the row beside it, under the next free number."""
     copy = model._base_manager.get(pk=row.pk)
     numbers = {
-        models.AuditEvent: "seq", models.Entry: "position", models.Action: "call_index", models.Revision: "number",
+        models.AuditEvent: "seq", models.Entry: "position", models.Action: "call_index",
         models.Occurrence: "n", models.PlanStep: "order", models.Decision: "revision",
     }  # fmt: skip
     if model is not models.AuditEvent:
@@ -122,7 +120,7 @@ def swapped(model: Any, one: Any, two: Any) -> None:
     places = {
         models.AuditEvent: {"seq", "previous", "hash"},
         models.Entry: {"run", "position", "number", "boundary", "counters"},
-        models.Action: {"run", "reply_position", "call_index"}, models.Revision: {"action", "number"},
+        models.Action: {"run", "reply_position", "call_index"},
         models.Occurrence: {"root", "tool", "identity_digest", "n", "key"}, models.PlanStep: {"run", "key", "order"},
         models.Decision: {"review", "revision", "person", "token"},
     }  # fmt: skip

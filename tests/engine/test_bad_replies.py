@@ -80,7 +80,7 @@ def test_hidden_characters_are_kept_exactly(start: Start, reviewer: models.User)
     name = "a\x00b\u202ec\u200bd\ud800"
     call = contract.Call(tool="world.lookup", arguments={"name": name})
     run = scripted(start(), contract.Reply(calls=(call,)))
-    assert models.Revision.objects.get(action__run=run).arguments["name"] == name
+    assert models.Action.objects.get(run=run).arguments()["name"] == name
     answer(only_review(run), reviewer, "approve")
     run = scripted(run, contract.Reply(calls=(FINISH,)))
     assert run.status == "succeeded", run.error

@@ -25,11 +25,13 @@ def test_changed_arguments_never_run(start: Start, reviewer: models.User) -> Non
     """Somebody with the database in their hands changes the approved arguments: the run ends, nothing is sent."""
     run = go(start(step("lookup", "mail")))
     answer(only_review(run), reviewer, "approve")
-    text = exact.canonical({"amount": "1.00", "name": "other", "note": ""})
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE runs_revision DISABLE TRIGGER USER")
-        cursor.execute("UPDATE runs_revision SET arguments = %s", [text])
-        cursor.execute("ALTER TABLE runs_revision ENABLE TRIGGER USER")
+        cursor.execute("ALTER TABLE runs_entry DISABLE TRIGGER USER")
+        cursor.execute(
+            "UPDATE runs_entry SET content = replace(content, %s, %s) WHERE kind = 'reply'",
+            ['"name":"mail"', '"name":"other"'],
+        )
+        cursor.execute("ALTER TABLE runs_entry ENABLE TRIGGER USER")
     run = go(run)
     assert (run.status, World.effects()) == ("failed", [])
     assert "read differently than they were approved" in run.error
@@ -60,7 +62,7 @@ def test_the_digest_shown_approved_and_sent_is_one(start: Start, reviewer: model
     run = go(run)
     intent = models.Entry.objects.get(run=run, kind="intent")
     assert review.digest == decision.digest == intent.content["approval"]
-    assert intent.content["digest"] == exact.digest_of(models.Revision.objects.get(action__run=run).arguments)
+    assert intent.content["digest"] == exact.digest_of(models.Action.objects.get(run=run).arguments())
 
 
 def test_the_same_twice_in_one_reply_is_never_allowed_unread(start: Start) -> None:

@@ -95,7 +95,7 @@ class Bots:
         more: dict[str, Any] = {"evidence_number": action.evidence_number}
         if now < horizon and dice.random() < likely.too_early:
             self._too_early(review, now, more)
-        name = models.Revision.objects.get(action=action, number=action.revision).arguments["name"]
+        name = action.arguments()["name"]
         applied = self.world.facts([name])[name]["applied"]
         token = self._token("doubt", review.pk, action.evidence_number)
         if any(done["key"] == action.occurrence.key for done in applied):

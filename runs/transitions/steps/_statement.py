@@ -1,11 +1,16 @@
-"""The frame of every engine commit: lock the run row first, check the fence in the next statement, write, commit."""
+"""The frames of the engine's commits. The bodies are the same in both; what differs is how they reach the database.
+
+`fenced` locks the run row first, checks the fence in the next statement, and lets the body read whatever it needs.
+`OneStatement` is for the plain case of a step, which needs nothing but what the worker has read already: the body works
+on those rows, and everything that it wrote goes out as one guarded statement, which is its own transaction.
+"""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from runs import hints, lifecycle, models
@@ -35,35 +40,46 @@ class Claim:
     begun: bool = True
 
 
-@dataclass
 class Work:
-    """One engine commit in the making: the locked run, its log and the database's time."""
+    """One engine commit in the making: the run, its log, the database's time, and what the body writes."""
 
-    run: models.Run
-    log: log.Log
-    now: datetime.datetime
-    inbox_changed: bool = False
-    closed_effect: bool = False
-    _actions: dict[CallId, models.Action] = field(default_factory=dict)
+    def __init__(self, run: models.Run, now: datetime.datetime) -> None:
+        self.run = run
+        self.now = now
+        self.log = log.Log(run)
+        self.inbox_changed = False
+        self.closed_effect = False
 
     def action(self, call: CallId) -> models.Action:
-        """Return the locked action of a call."""
-        if call not in self._actions:
-            self._actions[call] = models.Action.objects.select_for_update().get(
-                run=self.run, reply_position=call[0], call_index=call[1]
-            )
-        return self._actions[call]
+        """Return the action of a call, safe to change."""
+        raise NotImplementedError
+
+    def occurrence(self, row: models.Occurrence) -> models.Occurrence:
+        """Return the occurrence, safe to change."""
+        raise NotImplementedError
+
+    def add(self, row: models.Action | models.Occurrence) -> None:
+        """Write a new row."""
+        raise NotImplementedError
+
+    def save(self, row: models.Action | models.Occurrence, *names: str) -> None:
+        """Write these fields of a row."""
+        raise NotImplementedError
+
+    def step(self, key: str, **changes: Any) -> None:
+        """Write the progress of a plan step."""
+        raise NotImplementedError
 
     def move(self, action: models.Action, new: str, **changes: Any) -> None:
-        """Give the action its new status, checked against the table of moves, and save it."""
-        action.status = (
-            log.moved(action.status, lifecycle.ACTION_MOVES, new, by="E") if action.status != new else new
-        )
+        """Give the action its new status, checked against the table of moves, and save it with these changes."""
+        if action.status != new:
+            lifecycle.check(lifecycle.ACTION_MOVES, action.status, new, by="E")
+        action.status = new
         for name, value in changes.items():
             setattr(action, name, value)
         if new not in lifecycle.ACTION_OPEN:
             action.closed_at = self.now
-        action.save()
+        self.save(action, "status", "closed_at", *changes)
 
     def move_run(self, new: str) -> None:
         """Give the run its new status, checked against the table of moves."""
@@ -84,9 +100,41 @@ class Work:
         advances.give_back(run)
 
 
+class Locked(Work):
+    """Writes row by row, under the run row's lock."""
+
+    def __init__(self, run: models.Run, now: datetime.datetime) -> None:
+        super().__init__(run, now)
+        self._actions: dict[CallId, models.Action] = {}
+
+    def action(self, call: CallId) -> models.Action:
+        """Return the locked action of a call."""
+        if call not in self._actions:
+            self._actions[call] = models.Action.objects.select_for_update().get(
+                run=self.run, reply_position=call[0], call_index=call[1]
+            )
+        return self._actions[call]
+
+    def occurrence(self, row: models.Occurrence) -> models.Occurrence:
+        """Return the locked occurrence."""
+        return models.Occurrence.objects.select_for_update(of=("self",)).get(pk=row.pk)
+
+    def add(self, row: models.Action | models.Occurrence) -> None:
+        """Write a new row at once."""
+        row.save(force_insert=True)
+
+    def save(self, row: models.Action | models.Occurrence, *names: str) -> None:
+        """Write the whole row at once: a body may have changed more of it on the way."""
+        row.save()
+
+    def step(self, key: str, **changes: Any) -> None:
+        """Write the progress of a plan step at once."""
+        models.PlanStep.objects.filter(run=self.run, key=key).update(**changes)
+
+
 @contextmanager
 def fenced(claim: Claim, point: str, *, seen: int | None = None) -> Iterator[Work]:
-    """Give the work of one engine commit.
+    """Give the work of one engine commit under the run row's lock.
 
     Refuses LostAuthority when the run carries another fence, and Changed when `seen` is given and the inbox number
     has moved: replies, results and receipts need the fence only, everything that starts or ends something needs both.
@@ -94,12 +142,17 @@ def fenced(claim: Claim, point: str, *, seen: int | None = None) -> Iterator[Wor
     """
     with committing(point):
         run = inbox.lock(claim.run_id)
-        if run.fence != claim.fence or run.status != lifecycle.Run.RUNNING:
-            raise LostAuthority(f"run {claim.run_id} carries fence {run.fence}, not {claim.fence}")
-        if seen is not None and run.inbox != seen:
-            raise Changed(f"run {claim.run_id} has inbox {run.inbox}, {seen} was seen")
-        work = Work(run=run, log=log.Log(run), now=clock_time.now())
+        check(run, claim, seen=seen)
+        work = Locked(run, clock_time.now())
         yield work
         work.log.flush()
         run.save(update_fields=RUN_FIELDS)
         hints.changed(run.pk, inbox=work.inbox_changed)
+
+
+def check(run: models.Run, claim: Claim, *, seen: int | None) -> None:
+    """Refuse LostAuthority and Changed by the run as it is now."""
+    if run.fence != claim.fence or run.status != lifecycle.Run.RUNNING:
+        raise LostAuthority(f"run {claim.run_id} carries fence {run.fence}, not {claim.fence}")
+    if seen is not None and run.inbox != seen:
+        raise Changed(f"run {claim.run_id} has inbox {run.inbox}, {seen} was seen")

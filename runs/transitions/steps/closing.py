@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from runs import lifecycle, models
 from runs.state import CallId
-from runs.transitions import changes
+from runs.transitions import changes, log
 from runs.transitions.steps._statement import Work
 
 MISSING = object()
@@ -36,9 +37,10 @@ def close(
     value: Any = MISSING,
     boundary: str | None = lifecycle.Boundary.RESULT,
     step_state: str | None = None,
-) -> models.Entry:
+    more: Mapping[str, Any] | None = None,
+) -> log.Line:
     """Return the result entry that closes `call` in words the model can use; `ran` counts it as a tool call."""
-    content: dict[str, Any] = {"call": list(call), "status": status, "text": text, "ran": ran}
+    content: dict[str, Any] = {"call": list(call), "status": status, "text": text, "ran": ran, **(more or {})}
     if value is not MISSING:
         content["value"] = value
     step_state = step_state or STEP_AFTER[status]
@@ -48,9 +50,7 @@ def close(
         work.run.calls += 1
     entry = work.log.append(lifecycle.EntryKind.RESULT, content, boundary=boundary)
     if step:
-        models.PlanStep.objects.filter(run=work.run, key=step).update(
-            state=step_state, result_position=entry.position
-        )
+        work.step(step, state=step_state, result_position=entry.position)
     work.progressed()
     return entry
 
@@ -65,12 +65,16 @@ def close_effect(
     value: Any = MISSING,
     boundary: str | None = lifecycle.Boundary.RESULT,
     step_state: str | None = None,
-) -> None:
-    """Close the call of an action whose row already carries `status`; what people changed in it is said too."""
+    more: Mapping[str, Any] | None = None,
+) -> log.Line:
+    """Return the result entry that closes the call of an action whose row already carries `status`.
+
+    What people changed in it is said too.
+    """
     text = f"{text} {changes.told(action)}".rstrip()
     call = (action.reply_position, action.call_index)
     step = action.step or None
-    close(
+    return close(
         work, call, step=step, status=status, text=text, ran=ran, value=value, boundary=boundary,
-        step_state=step_state,
+        step_state=step_state, more=more,
     )  # fmt: skip

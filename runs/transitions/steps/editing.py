@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runs import exact, lifecycle, models
+from runs.transitions.steps import revisions
 from runs.transitions.steps._statement import Work
 
 
@@ -22,20 +23,18 @@ def fold(work: Work, fact: models.Fact) -> None:
         work.log.append(lifecycle.EntryKind.NOTE, {**content, "code": fact.kind, "by": who})
         return
     before, proposed = action.digest, action.proposed_identity or action.identity_digest
-    action.revision += 1
-    action.digest = content["digest"]
+    revisions.append(
+        action,
+        action.arguments() if action.revision == 1 else None,
+        arguments=content["arguments"],
+        digest=content["digest"],
+        author=fact.by,
+        reason=content["reason"],
+    )
     action.identity = content["identity"]
     action.identity_digest = exact.digest_of(action.identity)
     action.proposed_identity = proposed if proposed != action.identity_digest else None
     action.duplicate_of = _earlier(action)
-    models.Revision.objects.create(
-        action=action,
-        number=action.revision,
-        arguments=content["arguments"],
-        digest=action.digest,
-        author=fact.by,
-        reason=content["reason"],
-    )
     work.log.append(
         lifecycle.EntryKind.REVISION,
         {

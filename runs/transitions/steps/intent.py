@@ -49,6 +49,27 @@ class Intent:
     horizon: datetime.datetime
 
 
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """An intent in the making: a right once its commit is through."""
+
+    action: models.Action
+    attempt: int
+    key: str
+    deadline: datetime.datetime
+    horizon: datetime.datetime
+
+    def intent(self) -> Intent:
+        """Return the intent; its commit has given the action its number."""
+        return Intent(
+            action_id=self.action.pk,
+            attempt=self.attempt,
+            key=self.key,
+            deadline=self.deadline,
+            horizon=self.horizon,
+        )
+
+
 def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     """Return the intent, or None when the action did not start but moved: absorbed, blocked, or asked again.
 
@@ -88,11 +109,11 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
                 settle.ask_about_earlier(work, found.blocking.owner)
             return None
         assumed = restores.suspect(action, installation.restored_at)
-        intent = _start(work, action, review, wish, found)
+        begun = start(work, action, review, wish, found)
         if assumed:
             restores.assume_sent(intent_of=action)
             return None  # nothing is sent: what came of it is found out first
-        return intent
+        return begun.intent()
 
 
 def _review(run: models.Run, call: CallId) -> models.Review | None:
@@ -186,14 +207,15 @@ def _not_now(work: Work, action: models.Action, review: models.Review | None, wh
     work.move(action, lifecycle.Action.HELD, not_before=None)
 
 
-def _start(
+def start(
     work: Work, action: models.Action, review: models.Review | None, wish: Wish, found: occurrences.Found
-) -> Intent:
+) -> Started:
+    """Write the intent: the release is used up, the occurrence is open, the lease outlives the deadline."""
     run, now = work.run, work.now
     deadline = now + clock_time.seconds(wish.timeout)
     horizon = deadline + clock_time.seconds(wish.settle)
     attempt = action.attempt + 1
-    occurrence = occurrences.begin(work, action, found, attempt=attempt, deadline=deadline, horizon=horizon)
+    occurrence = occurrences.begin(work, action, found, horizon=horizon)
     if review is not None:
         review.consumed_by = action
         review.save(update_fields=["consumed_by"])
@@ -224,6 +246,4 @@ def _start(
         not_before=None,
         error="",
     )
-    return Intent(
-        action_id=action.pk, attempt=attempt, key=occurrence.key, deadline=deadline, horizon=horizon
-    )
+    return Started(action=action, attempt=attempt, key=occurrence.key, deadline=deadline, horizon=horizon)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
@@ -62,30 +63,20 @@ def begin(
     action: models.Action,
     found: Found,
     *,
-    attempt: int,
-    deadline: datetime.datetime,
     horizon: datetime.datetime,
 ) -> models.Occurrence:
     """Return the open occurrence of this send: the action's own one again under its key, or a new one."""
-    sent = {
-        "run": work.run.pk,
-        "action": action.pk,
-        "attempt": attempt,
-        "deadline": deadline.isoformat(),
-        "horizon": horizon.isoformat(),
-    }
     if found.own is not None:
         row = found.own
         if row.state != lifecycle.Occurrence.OPEN:
             lifecycle.check(lifecycle.OCCURRENCE_MOVES, row.state, lifecycle.Occurrence.OPEN, by="E")
         row.state = lifecycle.Occurrence.OPEN
-        row.attempts = [*row.attempts, sent]
         row.horizon = max(row.horizon, horizon)
         row.settled_at = None
         row.first_sent_at = row.first_sent_at or work.now
-        row.save(update_fields=["state", "attempts", "horizon", "settled_at", "first_sent_at"])
+        work.save(row, "state", "horizon", "settled_at", "first_sent_at")
         return row
-    return models.Occurrence.objects.create(
+    row = models.Occurrence(
         root_id=work.run.root_id,
         tool=action.tool,
         identity=action.identity,
@@ -95,13 +86,14 @@ def begin(
         key=key_of(work.run.root_id, action.tool, action.identity, found.n),
         state=lifecycle.Occurrence.OPEN,
         owner=action,
-        attempts=[sent],
         first_sent_at=work.now,
         horizon=horizon,
     )
+    work.add(row)
+    return row
 
 
-def by_hand(work: Work, action: models.Action, *, receipt: object) -> models.Occurrence:
+def by_hand(work: Work, action: models.Action, *, receipt_position: int) -> models.Occurrence:
     """Return the standing occurrence of what a person did in the action's place; nothing was sent under its key."""
     same = models.Occurrence.objects.filter(
         root_id=work.run.root_id, tool=action.tool, identity_digest=action.identity_digest
@@ -117,16 +109,15 @@ def by_hand(work: Work, action: models.Action, *, receipt: object) -> models.Occ
         key=key_of(work.run.root_id, action.tool, action.identity, n),
         state=lifecycle.Occurrence.STANDING,
         owner=action,
-        attempts=[],
         horizon=work.now,
-        receipt=receipt,
+        receipt_position=receipt_position,
         settled_at=work.now,
     )
 
 
 def key_of(root_id: int, tool: str, identity: object, n: int, *, epoch: int = 0) -> str:
     """Return the key of an occurrence. It is stored when it is made, and after that only compared."""
-    parts = (root_id, tool, exact.canonical(identity, limit=None), n)
+    parts = (root_id, tool, exact.text_of(identity), n)
     return exact.seal(settings.KEY_HMAC, *parts, *((epoch,) if epoch else ()))
 
 
@@ -148,15 +139,30 @@ def next_key(work: Work, occurrence: models.Occurrence) -> int:
     return epoch
 
 
-def settle(work: Work, occurrence: models.Occurrence | None, state: str, *, receipt: object = None) -> None:
+def receipt(occurrence: models.Occurrence) -> dict[str, Any]:
+    """Return the receipt of a standing occurrence: from the log of its owner's run, or as it was learnt outside."""
+    if occurrence.receipt is not None or occurrence.receipt_position is None:
+        return dict(occurrence.receipt or {})
+    line = models.Entry.objects.get(run_id=occurrence.owner.run_id, position=occurrence.receipt_position)
+    return dict(line.content["receipt"])
+
+
+def settle(
+    work: Work,
+    occurrence: models.Occurrence | None,
+    state: str,
+    *,
+    receipt_position: int | None = None,
+    receipt: object = None,
+) -> None:
     """Give the occurrence the state that its action's outcome says; an undo takes what it undoes with it."""
     assert occurrence is not None
-    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=occurrence.pk)
+    row = work.occurrence(occurrence)
     if row.state != state:
         lifecycle.check(lifecycle.OCCURRENCE_MOVES, row.state, state, by="E")
     row.state = state
-    if receipt is not None:
-        row.receipt = receipt
+    if receipt_position is not None or receipt is not None:
+        row.receipt_position, row.receipt = receipt_position, receipt
     row.settled_at = None if state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN} else work.now
-    row.save(update_fields=["state", "receipt", "settled_at"])
+    work.save(row, "state", "receipt", "receipt_position", "settled_at")
     undoing.follow(row, by="E")

@@ -9,7 +9,7 @@ from typing import Any
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import words
-from runs.transitions.steps import closing, plans, settle
+from runs.transitions.steps import closing, plans, revisions, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -62,35 +62,37 @@ class Record:
 def reply(claim: Claim, record: Record) -> None:
     """Store the reply. Needs the fence only: a paid reply is always kept. Refuses LostAuthority."""
     with fenced(claim, "reply") as work:
-        run = work.run
-        run.steps += 1
-        run.tokens_in += record.tokens_in
-        run.tokens_out += record.tokens_out
-        run.cost_micro += record.cost_micro or 0
-        run.cost_known = run.cost_known and record.cost_micro is not None
-        usage = {
-            "tokens_in": record.tokens_in,
-            "tokens_out": record.tokens_out,
-            "cost_micro": record.cost_micro,
-        }
-        line = work.log.append(
-            lifecycle.EntryKind.REPLY,
-            {"text": record.text, "calls": [described(call) for call in record.calls], "usage": usage},
-        )
-        run.reply_position = line.position
-        for index, call in enumerate(record.calls):
-            if call.step:
-                models.PlanStep.objects.filter(run=run, key=call.step).update(
-                    state=lifecycle.Step.ACTIVE, reply_position=line.position, call_index=index
-                )
-        for index, call in enumerate(record.calls):
-            propose(work, (line.position, index), call, record.policy_version)
-        boundary = _boundary(work, record)
-        if (
-            boundary is not None
-        ):  # at the end of the commit: a cut amid it would leave half of the reply undone
-            work.log.checkpoint(boundary)
-        work.progressed()
+        write(work, record)
+
+
+def write(work: Work, record: Record) -> None:
+    """Write the reply with its actions: paid for, counted, proposed."""
+    run = work.run
+    run.steps += 1
+    run.tokens_in += record.tokens_in
+    run.tokens_out += record.tokens_out
+    run.cost_micro += record.cost_micro or 0
+    run.cost_known = run.cost_known and record.cost_micro is not None
+    usage = {
+        "tokens_in": record.tokens_in,
+        "tokens_out": record.tokens_out,
+        "cost_micro": record.cost_micro,
+    }
+    # In a later attempt a call may be absorbed whatever policy says, and a dry run carries out nothing that it allows:
+    # there the verdict is a line of its own.
+    judged = not run.path and run.mode == models.Run.Mode.LIVE
+    calls = [described(call, policy=record.policy_version if judged else None) for call in record.calls]
+    line = work.log.append(lifecycle.EntryKind.REPLY, {"text": record.text, "calls": calls, "usage": usage})
+    run.reply_position = line.position
+    for index, call in enumerate(record.calls):
+        if call.step:
+            work.step(call.step, state=lifecycle.Step.ACTIVE, reply_position=line.position, call_index=index)
+    for index, call in enumerate(record.calls):
+        propose(work, (line.position, index), call, record.policy_version, judged=judged)
+    boundary = _boundary(work, record)
+    if boundary is not None:  # at the end of the commit: a cut amid it would leave half of the reply undone
+        work.log.checkpoint(boundary)
+    work.progressed()
 
 
 def _boundary(work: Work, record: Record) -> str | None:
@@ -103,8 +105,16 @@ def _boundary(work: Work, record: Record) -> str | None:
     return lifecycle.Boundary.RESULT if work.closed_effect else None
 
 
-def described(call: Proposed) -> dict[str, Any]:
-    """Return a checked call as the log tells it."""
+# What is to be reviewed is prepared and held in a commit of its own, since previews ask the world.
+_STATUS: dict[str, str] = {
+    "allow": lifecycle.Action.APPROVED,
+    "deny": lifecycle.Action.DENIED,
+    "review": lifecycle.Action.PROPOSED,
+}
+
+
+def described(call: Proposed, *, policy: int | None = None) -> dict[str, Any]:
+    """Return a checked call as the log tells it; with the `policy` version also what it says, where that is final."""
     content = {
         "tool": call.tool,
         "arguments": call.arguments,
@@ -121,6 +131,17 @@ def described(call: Proposed) -> dict[str, Any]:
             "declaration": call.declaration,
             "identity": exact.digest_of(call.identity),
         }
+    if (
+        policy is not None
+        and call.verdict is not None
+        and call.effect != "read"
+        and call.verdict.verdict != "review"
+    ):
+        content |= {
+            "verdict": call.verdict.verdict,
+            "rule": call.verdict.rule,
+            "policy": policy,
+        }
     return content
 
 
@@ -131,10 +152,11 @@ def propose(
     policy_version: int | None,
     *,
     corrected: Proposed | None = None,
+    judged: bool = False,
 ) -> None:
     """Write what follows from a call that the log tells already: its refusal, its plan, or its action and verdict.
 
-    What a person `corrected` is a revision of it, and is never allowed by policy.
+    With `judged` the log has told the verdict with the call. What a person `corrected` is a revision of it, and is never allowed by policy.
     """
     if call.refusal:
         closing.close(
@@ -159,29 +181,31 @@ def propose(
     if call.effect in {"read", "control"}:
         return
     assert call.verdict is not None
-    action = _action(work, call_id, call, policy_version)
+    action = _action(work, call_id, call, policy_version, judged=judged)
     if corrected is not None:
-        _revise(work, action, corrected)
-    if settle.absorbed_before(work, action) or corrected is not None:
+        _revise(work, action, call.arguments, corrected)
+    if not judged and settle.absorbed_before(work, action):
         return
     if work.run.mode == models.Run.Mode.DRY_RUN and call.verdict.verdict == "allow":
         return  # it is simulated like all that would be asked about
-    if call.verdict.verdict == "review":
+    if corrected is not None or call.verdict.verdict == "review":
         return  # prepared and held in a commit of its own, since previews ask the world
-    status = lifecycle.Action.APPROVED if call.verdict.verdict == "allow" else lifecycle.Action.DENIED
-    work.move(action, status)
-    work.log.append(
-        lifecycle.EntryKind.VERDICT,
-        {"call": list(call_id), "verdict": call.verdict.verdict, "rule": call.verdict.rule, "status": status,
-         "policy": policy_version},
-    )  # fmt: skip
-    if status == lifecycle.Action.DENIED:
+    if not judged:
+        work.move(action, _STATUS[call.verdict.verdict])
+        work.log.append(
+            lifecycle.EntryKind.VERDICT,
+            {"call": list(call_id), "verdict": call.verdict.verdict, "rule": call.verdict.rule,
+             "status": action.status, "policy": policy_version},
+        )  # fmt: skip
+    if action.status == lifecycle.Action.DENIED:
         text = call.verdict.words or words.denied(call.verdict.rule)
-        closing.close_effect(work, action, status=status, text=text, ran=False, boundary=None)
+        closing.close_effect(work, action, status=action.status, text=text, ran=False, boundary=None)
         work.closed_effect = True
 
 
-def _action(work: Work, call_id: CallId, call: Proposed, policy_version: int | None) -> models.Action:
+def _action(
+    work: Work, call_id: CallId, call: Proposed, policy_version: int | None, *, judged: bool
+) -> models.Action:
     assert call.verdict is not None
     duplicate = None
     if call.duplicate_of is not None:
@@ -194,8 +218,9 @@ def _action(work: Work, call_id: CallId, call: Proposed, policy_version: int | N
             .order_by("-run_id")
             .first()
         )
-    action = models.Action.objects.create(
-        run=work.run,
+    denied = judged and call.verdict.verdict == "deny"
+    action = models.Action(
+        run_id=work.run.pk,
         reply_position=call_id[0],
         call_index=call_id[1],
         step=call.step or "",
@@ -204,34 +229,30 @@ def _action(work: Work, call_id: CallId, call: Proposed, policy_version: int | N
         effect=call.effect,
         tier=call.tier,
         protection=call.protection,
-        status=lifecycle.Action.PROPOSED,
+        status=_STATUS[call.verdict.verdict] if judged else lifecycle.Action.PROPOSED,
+        closed_at=work.now if denied else None,
         digest=call.digest,
         identity=call.identity,
         identity_digest=exact.digest_of(call.identity),
         declaration=call.declaration,
         verdict=call.verdict.verdict,
         rule=call.verdict.rule,
-        terms=dict(call.verdict.terms),
+        terms=dict(call.verdict.terms) if call.verdict.verdict == "review" else {},
         policy_version_id=policy_version,
         duplicate_of=duplicate,
     )
-    models.Revision.objects.create(action=action, number=1, arguments=call.arguments, digest=call.digest)
+    work.add(action)
     return action
 
 
-def _revise(work: Work, action: models.Action, corrected: Proposed) -> None:
-    action.revision, action.digest = 2, corrected.digest
+def _revise(work: Work, action: models.Action, first: Any, corrected: Proposed) -> None:
+    revisions.append(
+        action, first, arguments=corrected.arguments, digest=corrected.digest, author=work.run.created_by
+    )
     proposed = action.identity_digest
     action.identity, action.identity_digest = corrected.identity, exact.digest_of(corrected.identity)
     action.proposed_identity = proposed if proposed != action.identity_digest else None
     action.verdict = "review"
     action.save(
         update_fields=["revision", "digest", "identity", "identity_digest", "proposed_identity", "verdict"]
-    )
-    models.Revision.objects.create(
-        action=action,
-        number=2,
-        arguments=corrected.arguments,
-        digest=corrected.digest,
-        author=work.run.created_by,
     )

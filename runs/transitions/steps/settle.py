@@ -16,14 +16,28 @@ def happened(
     work: Work, action: models.Action, *, attempt: int, receipt: dict[str, Any], source: str, text: str
 ) -> None:
     """The effect stands: close the call with its receipt; an open question about it is settled."""
-    _receipt(work, action, attempt=attempt, outcome="happened", source=source, status=lifecycle.Action.SUCCEEDED,
-             receipt=receipt)  # fmt: skip
-    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
-    work.move(action, lifecycle.Action.SUCCEEDED, receipt=receipt, error="")
-    _close_question(work, action)
-    closing.close_effect(
-        work, action, status=lifecycle.Action.SUCCEEDED, text=text, ran=True, value=receipt.get("value")
+    if source != "run":  # the worker's own answer is one line, the result; how others know it is a line more
+        _receipt(
+            work,
+            action,
+            attempt=attempt,
+            outcome="happened",
+            source=source,
+            status=lifecycle.Action.SUCCEEDED,
+        )
+    line = closing.close_effect(
+        work,
+        action,
+        status=lifecycle.Action.SUCCEEDED,
+        text=text,
+        ran=True,
+        more={"attempt": attempt, "outcome": "happened", "receipt": receipt},
     )
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt_position=line.position)
+    asked = action.status == lifecycle.Action.IN_DOUBT
+    work.move(action, lifecycle.Action.SUCCEEDED, receipt_position=line.position, error="")
+    if asked:
+        _close_question(work, action)
 
 
 def did_not_happen(
@@ -42,7 +56,7 @@ def did_not_happen(
     provider keeps the failure under this one), held (ask again), or None (the call fails). While another attempt is
     unknown nothing follows: one proof says nothing about the others.
     """
-    known = {attempt, *absent.attempts(action, pending=work.log.pending)}
+    known = {attempt, *absent.attempts(action, pending=work.log.lines)}
     if attempt and not known.issuperset(range(1, action.attempt + 1)):
         _receipt(
             work, action, attempt=attempt, outcome="did_not_happen", source=source, status=None, reason=reason
@@ -114,11 +128,16 @@ def found_after_all(work: Work, action: models.Action, *, receipt: dict[str, Any
         status=lifecycle.Review.SUPERSEDED, closed_at=work.now
     )
     work.inbox_changed = True
-    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
-    work.move(action, lifecycle.Action.ABSORBED, receipt=receipt, not_before=None, error="")
-    closing.close_effect(
-        work, action, status=action.status, text=words.found_after_all(), ran=True, value=receipt.get("value")
+    line = closing.close_effect(
+        work,
+        action,
+        status=lifecycle.Action.ABSORBED,
+        text=words.found_after_all(),
+        ran=True,
+        more={"receipt": receipt},
     )
+    occurrences.settle(work, action.occurrence, lifecycle.Occurrence.STANDING, receipt_position=line.position)
+    work.move(action, lifecycle.Action.ABSORBED, receipt_position=line.position, not_before=None, error="")
 
 
 def learnt_later(work: Work, owner: models.Action) -> None:
@@ -225,8 +244,8 @@ def absorb(
         review.status, review.closed_at = lifecycle.Review.SUPERSEDED, work.now
         review.save(update_fields=["status", "closed_at"])
         work.inbox_changed = True
-    receipt = standing.receipt or {}
-    work.move(action, lifecycle.Action.ABSORBED, occurrence=standing, receipt=receipt)
+    receipt = occurrences.receipt(standing)
+    work.move(action, lifecycle.Action.ABSORBED, occurrence=standing)
     closing.close_effect(
         work, action, status=action.status, text=text or words.absorbed(), ran=False, value=receipt.get("value"),
         boundary=boundary,
@@ -242,7 +261,6 @@ def _receipt(
     source: str,
     status: str | None,
     reason: str = "",
-    receipt: dict[str, Any] | None = None,
 ) -> None:
     content: dict[str, Any] = {
         "call": [action.reply_position, action.call_index],
@@ -252,8 +270,6 @@ def _receipt(
     }
     if reason:
         content["reason"] = reason
-    if receipt is not None:
-        content["receipt"] = receipt
     if status is not None:
         content["status"] = status
     if status == lifecycle.Action.HELD:

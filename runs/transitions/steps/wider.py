@@ -44,7 +44,8 @@ def ask_back(work: Work, action: models.Action, *, who: str, question: str) -> N
 def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> None:
     """Close the call as done: a person has done it, and it stands as an effect of this action."""
     stored = {"summary": receipt, "value": {"done_by_hand_by": who}}
-    occurrence = occurrences.by_hand(work, action, receipt=stored)
+    at = work.run.position + 1  # the line that follows
+    occurrence = occurrences.by_hand(work, action, receipt_position=at)
     work.log.append(
         lifecycle.EntryKind.RECEIPT,
         {
@@ -57,7 +58,7 @@ def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> Non
             "status": lifecycle.Action.SUCCEEDED,
         },
     )
-    work.move(action, lifecycle.Action.SUCCEEDED, occurrence=occurrence, receipt=stored, error="")
+    work.move(action, lifecycle.Action.SUCCEEDED, occurrence=occurrence, receipt_position=at, error="")
     text = words.by_hand(who, receipt)
     closing.close_effect(work, action, status=action.status, text=text, ran=True, value=stored["value"])
 

@@ -1,0 +1,205 @@
+"""Carrying a frontier from move to move, so that a plain step reads nothing and commits once.
+
+While a run is leased only its engine writes its log, status, actions and plan; whatever others leave raises the inbox
+number, which each commit returns. So after a plain commit the frontier moves on by the lines that were written, and is
+read again as soon as the inbox number has moved, or when something happened that isn't plain.
+
+A reply or receipt may wait for the intent that follows it, so that both are one commit. Only pure work lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+
+from runs import lifecycle, state
+from runs.engine import frontier as frontiers
+from runs.engine import keeping
+from runs.engine.frontier import Frontier
+from runs.engine.heartbeat import Heartbeat
+from runs.transitions import evidence, log, steps
+from runs.transitions.refusals import Changed, LostAuthority
+from runs.transitions.steps import advances
+
+
+class Away(Changed):
+    """The database was away at a commit, or its answer was lost; what was known is stored by now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """A receipt in this process' hands, which must not be lost whatever happens to run or database."""
+
+    claim: steps.Claim
+    call: state.CallId
+    intent: steps.Intent
+    receipt: dict[str, Any]
+    beat: Heartbeat
+
+    def testify(self) -> None:
+        """Leave it as evidence: this worker no longer holds the run."""
+        evidence.append(
+            self.intent.action_id,
+            attempt=self.intent.attempt,
+            outcome="happened",
+            source="worker",
+            content=self.receipt,
+        )
+
+    def keep(self, *, failed: bool) -> None:
+        """Store it the long way, again and again while the database is away."""
+        keeping.keep(
+            lambda: steps.happened(self.claim, self.call, attempt=self.intent.attempt, receipt=self.receipt),
+            testify=self.testify,
+            beat=self.beat,
+            failed=failed,
+        )
+
+
+@dataclass(kw_only=True)
+class Pending:
+    """A commit that waits for what may go with it."""
+
+    work: steps.OneStatement
+    point: str
+    received: Received | None = None
+    lost: Callable[[], object] = lambda: None
+    done: bool = False
+
+    def commit(self, point: str = "", *, seen: int | None = None) -> int:
+        """Commit and return the inbox number. Refuses Changed (Away), and LostAuthority once it is said what was lost."""
+        try:
+            inbox = self.work.commit(point or self.point, seen=seen)
+        except LostAuthority:
+            self.done = True
+            self.lost()
+            raise
+        except keeping.AWAY as error:
+            if self.received is None:
+                raise
+            self.done = True
+            connection.close()
+            self.received.keep(failed=True)
+            raise Away("the database was away when a receipt was to be stored") from error
+        self.done = True
+        return inbox
+
+
+def begin(front: Frontier) -> steps.OneStatement:
+    """Return a statement in the making over the frontier's rows."""
+    return steps.OneStatement(front.claim, front.run, front.actions, front.now())
+
+
+def wait(front: Frontier, pending: Pending) -> Frontier | None:
+    """Return the frontier as it will be after `pending`; None if it had to be committed, and must be read again."""
+    following = _after(front, pending.work.log.lines, pending)
+    if following is None:
+        pending.commit()
+    return following
+
+
+def received(
+    front: Frontier | None,
+    claim: steps.Claim,
+    call: state.CallId,
+    intent: steps.Intent,
+    receipt: dict[str, Any],
+    beat: Heartbeat,
+) -> Pending | None:
+    """Return the receipt's commit in the making; None when it was stored the long way, without a frontier."""
+    kept = Received(claim=claim, call=call, intent=intent, receipt=receipt, beat=beat)
+    if front is None:
+        kept.keep(failed=False)
+        return None
+    work = begin(front)
+    steps.plain.happened(work, call, attempt=intent.attempt, receipt=receipt)
+    return Pending(work=work, point="happened", received=kept, lost=kept.testify)
+
+
+def settle(front: Frontier) -> Frontier | None:
+    """Return the frontier with nothing pending; None if it must be read again."""
+    pending = front.pending
+    if pending is None or pending.done:
+        return front
+    inbox = pending.commit()
+    return replace(front, pending=None) if inbox == front.situation.inbox else None
+
+
+def looked(
+    front: Frontier, call: state.CallId, *, step: str | None, summary: str, value: Any
+) -> Frontier | None:
+    """Store the result of a read; return the frontier after it, None if it must be read again."""
+    work = begin(front)
+    steps.plain.looked(work, call, step=step, summary=summary, value=value)
+    if work.commit("read") != front.situation.inbox:
+        return None
+    return _after(front, work.log.lines, None)
+
+
+def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Intent] | None:
+    """Commit a plain intent, with what was pending; return the frontier after it and the right to send.
+
+    None means that this start isn't plain and nothing was written. Refuses Changed and LostAuthority; what was pending
+    is then committed alone.
+    """
+    pending = front.pending
+    work = pending.work if pending is not None else begin(front)
+    mark = work.mark(work.action(wish.call))
+    written = len(work.log.lines)
+    found = steps.plain.started(work, wish)
+    if found is None:
+        return None
+    seen = front.situation.inbox
+    try:
+        if pending is None:
+            work.commit("intent", seen=seen)
+        else:
+            pending.commit(f"{pending.point}_intent", seen=seen)
+    except keeping.AWAY as error:
+        keeping.never_sent(front.claim, wish.call, attempt=1)
+        raise Away("the answer to the commit of an intent was lost") from error
+    except Away:
+        keeping.never_sent(front.claim, wish.call, attempt=1)
+        raise
+    except Changed as error:
+        work.back(mark)
+        if pending is None and isinstance(error, steps.Taken):
+            return None
+        settle(front)
+        raise
+    return _after(front, work.log.lines[written:], None), found.intent()
+
+
+def _after(front: Frontier, lines: Sequence[log.Line], pending: Pending | None) -> Frontier | None:
+    """Return the frontier moved on by these lines; None where it takes more than they say."""
+    start, arguments = front.situation.state, front.arguments
+    first = lines[0]
+    if first.kind == lifecycle.EntryKind.REPLY:  # every call of the last reply is closed
+        start = replace(start, calls={}, results={})
+        calls = first.content["calls"]
+        arguments = {(first.position, index): call["arguments"] for index, call in enumerate(calls)}
+    current = state.fold(
+        (state.Entry(position=line.position, kind=line.kind, content=line.content) for line in lines), start
+    )
+    if any(line.content.get("step_state") == lifecycle.Step.FAILED for line in lines):
+        return None
+    plan = tuple(step for step in current.plan if step.state in frontiers.OPEN_STEPS)
+    if front.more and len(plan) < frontiers.WINDOW // 2:
+        return None
+    current = replace(current, plan=plan, results={})
+    actions = {call: row for call, row in front.actions.items() if row.status in lifecycle.ACTION_OPEN}
+    situation = replace(
+        front.situation,
+        state=current,
+        now=front.now(),
+        attempts=front.run.attempts,
+        trouble=front.run.error,
+        tools=frontiers.tools(current.open_calls(), known=front.situation.tools),
+        first_sent=frontiers.first_sent(actions),
+        retry_at={},
+        left=advances.left(front.run, front.now()) if front.run.advance != {} else {},
+    )
+    return replace(front, situation=situation, actions=actions, arguments=arguments, pending=pending)

@@ -1,0 +1,201 @@
+"""An engine commit as one data-modifying statement: the plain steps of a run, which are nearly all of them.
+
+Each part of the statement hangs on the run row's update, which names the fence (and, for what starts something, the
+inbox number that was seen and that nobody stops or holds the run), so no part is written without it, and the run row
+is locked first. `runs_require` counts the rows of all parts and raises when one is missing, so that nothing stays.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import DatabaseError, IntegrityError, connection
+from django.db.models import Model
+
+from runs import hints, models, points
+from runs.state import CallId
+from runs.transitions.refusals import Changed
+from runs.transitions.steps import _sql
+from runs.transitions.steps._statement import RUN_FIELDS, Claim, Work, check
+
+NEAR = 1.0
+"""So many seconds may the worker's idea of the database's time be off when an effect starts."""
+
+_RUN_COLUMNS: tuple[tuple[str, Any], ...] = tuple(
+    (field.attname, field) for field in models.Run._meta.concrete_fields if field.name in RUN_FIELDS
+)
+
+
+class Taken(Changed):
+    """A new row's place is taken: the identity has an occurrence already, so it must be looked at properly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a statement in the making held at one moment."""
+
+    rows: tuple[tuple[Model, dict[str, Any]], ...]
+    lines: int
+    added: int
+    saved: dict[int, tuple[Model, frozenset[str]]]
+    steps: int
+    occurrence: models.Occurrence | None
+
+
+class OneStatement(Work):
+    """Collects what a body writes, and commits it whole. The rows are the worker's own: after a refusal reload them."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        run: models.Run,
+        actions: dict[CallId, models.Action],
+        now: datetime.datetime,
+    ) -> None:
+        super().__init__(run, now)
+        self.claim = claim
+        self.actions = actions
+        self._before = {attname: getattr(run, attname) for attname, _ in _RUN_COLUMNS}
+        self._added: list[models.Action] = []
+        self._occurrence: models.Occurrence | None = None
+        self._saved: dict[int, tuple[Model, frozenset[str]]] = {}
+        self._steps: list[tuple[str, dict[str, Any]]] = []
+
+    def action(self, call: CallId) -> models.Action:
+        """Return the action of a call as the worker has it; no one else writes it while the run is leased."""
+        return self.actions[call]
+
+    def occurrence(self, row: models.Occurrence) -> models.Occurrence:
+        """Return the occurrence as the worker has it: nobody settles one whose action has an open intent here."""
+        return row
+
+    def add(self, row: models.Action | models.Occurrence) -> None:
+        """Write a new row with the statement: any number of actions, one occurrence."""
+        if isinstance(row, models.Action):
+            self._added.append(row)
+            self.actions[row.reply_position, row.call_index] = row
+            return
+        assert self._occurrence is None
+        self._occurrence = row
+
+    def save(self, row: models.Action | models.Occurrence, *names: str) -> None:
+        """Write these fields of a row with the statement."""
+        if row is self._occurrence or any(row is added for added in self._added):
+            return
+        known = self._saved.get(id(row))
+        self._saved[id(row)] = (row, frozenset(names) | (known[1] if known else frozenset()))
+
+    def step(self, key: str, **changes: Any) -> None:
+        """Write the progress of a plan step with the statement."""
+        known = next((held for name, held in self._steps if name == key), None)
+        if known is not None:
+            known |= changes
+        else:
+            self._steps.append((key, changes))
+
+    def mark(self, *more: Model) -> Mark:
+        """Return what is collected so far, to come `back` to; `more` are rows that what follows may change."""
+        rows: list[Model] = [self.run, *self._added, *(row for row, _ in self._saved.values()), *more]
+        if self._occurrence is not None:
+            rows.append(self._occurrence)
+        return Mark(
+            rows=tuple((row, dict(row.__dict__)) for row in rows),
+            lines=len(self.log.lines),
+            added=len(self._added),
+            saved=dict(self._saved),
+            steps=len(self._steps),
+            occurrence=self._occurrence,
+        )
+
+    def back(self, mark: Mark) -> None:
+        """Forget what was collected since `mark`."""
+        for row, held in mark.rows:
+            row.__dict__.clear()
+            row.__dict__.update(held)
+        del self.log.lines[mark.lines :]
+        del self._added[mark.added :]
+        del self._steps[mark.steps :]
+        self._saved, self._occurrence = mark.saved, mark.occurrence
+
+    def commit(self, point: str, *, seen: int | None = None) -> int:
+        """Write everything and return the inbox number now. With `seen` nothing may have been left, stopped or held.
+
+        Refuses LostAuthority, Changed, and Taken; after a refusal nothing is written.
+        """
+        if connection.in_atomic_block:
+            raise RuntimeError("a step of the engine is a transaction of its own")
+        text, values = self._statement(seen)
+        points.reach(f"{point}.before")
+        try:
+            row = _sql.execute(text, values)
+        except IntegrityError as error:
+            raise Taken(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
+        except DatabaseError as error:
+            if getattr(error.__cause__, "sqlstate", None) == "CK001":
+                raise Changed(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
+            raise
+        if row is None:
+            check(models.Run.objects.get(pk=self.claim.run_id), self.claim, seen=seen)
+            raise Changed(f"run {self.claim.run_id} was stopped or held")
+        inbox, new = row[0], row[1]
+        self._number(new)
+        points.reach(f"{point}.after_commit")
+        hints.changed(self.run.pk, inbox=self.inbox_changed)
+        return int(inbox)
+
+    def _number(self, new: list[Any] | None) -> None:
+        """Give the new rows the numbers that the database gave them."""
+        if self._occurrence is not None:
+            self._occurrence.pk = new[0] if new else None
+            self._occurrence._state.adding = False
+        for action, number in zip(self._added, (new or [])[1:], strict=True):
+            action.pk = number
+            action._state.adding = False
+        if self._occurrence is not None:
+            owner = self._occurrence.owner
+            self._occurrence.owner_id, owner.occurrence_id = owner.pk, self._occurrence.pk
+
+    def _links(self, row: Model, names: Iterable[str]) -> bool:
+        """Return whether the row names the occurrence that this statement makes, and so has no number yet."""
+        if self._occurrence is None or "occurrence" not in names:
+            return False
+        return row._state.fields_cache.get("occurrence") is self._occurrence
+
+    def _statement(self, seen: int | None) -> tuple[str, list[Any]]:
+        run, lines = self.run, self.log.lines
+        changed = tuple(
+            (attname, field)
+            for attname, field in _RUN_COLUMNS
+            if run.__dict__[attname] != self._before[attname]
+        )
+        saved = tuple(
+            (type(row), tuple(sorted(names)), self._links(row, names)) for row, names in self._saved.values()
+        )
+        steps = tuple(tuple(changes) for _, changes in self._steps)
+        links = tuple(self._links(row, {"occurrence"}) for row in self._added)
+        owner = None
+        if self._occurrence is not None and self._occurrence.owner_id is None:
+            owner = next(at for at, row in enumerate(self._added) if row is self._occurrence.owner)
+        text = _sql.text(
+            tuple(attname for attname, _ in changed), seen is not None, len(lines), links,
+            self._occurrence is not None, owner, saved, steps,
+        )  # fmt: skip
+        values: list[Any] = [_sql.write(field)(run.__dict__[attname]) for attname, field in changed]
+        values += [run.pk, self.claim.fence, self._before["position"]]
+        if seen is not None:
+            values += [seen, self.now, NEAR]
+        for line in lines:
+            values += [line.position, line.kind, line.text, bytes.fromhex(line.head)]
+            values += [line.number, line.boundary, line.counters]
+        for row, linked in zip(self._added, links, strict=True):
+            values += _sql.values(row, skip="occurrence_id" if linked else "")
+        if self._occurrence is not None:
+            values += _sql.values(self._occurrence, skip="" if owner is None else "owner_id")
+        for (changed_row, _), (_, names, linked) in zip(self._saved.values(), saved, strict=True):
+            values += _sql.changes(changed_row, names, linked)
+        for key, changes in self._steps:
+            values += [*changes.values(), key]
+        return text, values
