@@ -156,7 +156,8 @@ def propose(
 ) -> None:
     """Write what follows from a call that the log tells already: its refusal, its plan, or its action and verdict.
 
-    With `judged` the log has told the verdict with the call. What a person `corrected` is a revision of it, and is never allowed by policy.
+    With `judged` the log has told the verdict with the call. What a person `corrected` is a revision of it, and is
+    never allowed by policy.
     """
     if call.refusal:
         closing.close(
