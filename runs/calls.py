@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from runs import lifecycle
 
@@ -58,3 +60,14 @@ class CallState:
     def unsettled(self) -> bool:
         """Return whether the world may hold this effect, and may not."""
         return self.status in lifecycle.ACTION_UNSETTLED
+
+
+def settled(sends: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:
+    """Return the attempts with the outcome of one of them noted; a receipt for `all` settles every open one."""
+    number = content["attempt"]
+    return tuple(
+        replace(attempt, outcome=content["outcome"])
+        if attempt.number == number or (number == 0 and attempt.outcome in (None, "unknown"))
+        else attempt
+        for attempt in sends
+    )

@@ -14,6 +14,7 @@ from runs import lifecycle
 from runs.calls import Attempt as Attempt
 from runs.calls import CallId as CallId
 from runs.calls import CallState as CallState
+from runs.calls import settled
 from runs.frozen import Own, put, replace
 
 
@@ -248,7 +249,7 @@ def _call(state: State, entry: Entry) -> State:
             changed |= {"failures": call.failures + 1}
         case lifecycle.EntryKind.RECEIPT:
             changed |= {
-                "attempts": _settle(call.attempts, content),
+                "attempts": settled(call.attempts, content),
                 "review": content.get("review", call.review),
             }
         case lifecycle.EntryKind.RESULT:
@@ -256,21 +257,10 @@ def _call(state: State, entry: Entry) -> State:
             if content.get("ran"):
                 counters = replace(counters, calls=counters.calls + 1)
             if "attempt" in content:
-                changed |= {"attempts": _settle(call.attempts, content)}
+                changed |= {"attempts": settled(call.attempts, content)}
             if call.step is not None and ("value" in content or "receipt" in content):
                 results = put(results, call.step, value_of(content))
             if "step_state" in content:
                 state = _mark(state, content["step"], content["step_state"])
     calls = put(state.calls, call_id, replace(call, **changed))
     return replace(state, calls=calls, counters=counters, results=results)
-
-
-def _settle(attempts: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:
-    """Return the attempts with the outcome of one of them noted; a receipt for `all` settles every open one."""
-    number = content["attempt"]
-    return tuple(
-        replace(attempt, outcome=content["outcome"])
-        if attempt.number == number or (number == 0 and attempt.outcome in (None, "unknown"))
-        else attempt
-        for attempt in attempts
-    )

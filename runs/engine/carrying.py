@@ -70,7 +70,7 @@ class Pending:
     done: bool = False
 
     def commit(self, point: str = "", *, seen: int | None = None) -> int:
-        """Commit and return the inbox number. Refuses Changed (Away), and LostAuthority once it is said what was lost."""
+        """Commit and return the inbox number. Refuses Changed (Away), and LostAuthority after `lost`."""
         try:
             inbox = self.work.commit(point or self.point, seen=seen)
         except LostAuthority:
