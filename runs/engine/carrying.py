@@ -59,6 +59,17 @@ class Received:
         )
 
 
+Write = Callable[[steps.OneStatement, int | None], int]
+
+COMMITS: dict[str, Write] = {
+    "reply": lambda work, seen: work.commit("reply", seen=seen),
+    "reply_intent": lambda work, seen: work.commit("reply_intent", seen=seen),
+    "happened": lambda work, seen: work.commit("happened", seen=seen),
+    "happened_intent": lambda work, seen: work.commit("happened_intent", seen=seen),
+}
+"""What may wait, and what it becomes with an intent: each by name, so that its points stand in the source."""
+
+
 @dataclass(kw_only=True)
 class Pending:
     """A commit that waits for what may go with it."""
@@ -69,10 +80,10 @@ class Pending:
     lost: Callable[[], object] = lambda: None
     done: bool = False
 
-    def commit(self, point: str = "", *, seen: int | None = None) -> int:
-        """Commit and return the inbox number. Refuses Changed (Away), and LostAuthority after `lost`."""
+    def write(self, *, intent: bool = False, seen: int | None = None) -> int:
+        """Commit, with the intent that was written after it, and return the inbox number. Refuses Changed (Away), and LostAuthority after `lost`."""
         try:
-            inbox = self.work.commit(point or self.point, seen=seen)
+            inbox = COMMITS[f"{self.point}_intent" if intent else self.point](self.work, seen)
         except LostAuthority:
             self.done = True
             self.lost()
@@ -97,7 +108,7 @@ def wait(front: Frontier, pending: Pending) -> Frontier | None:
     """Return the frontier as it will be after `pending`; None if it had to be committed, and must be read again."""
     following = _after(front, pending.work.log.lines, pending)
     if following is None:
-        pending.commit()
+        pending.write()
     return following
 
 
@@ -124,7 +135,7 @@ def settle(front: Frontier) -> Frontier | None:
     pending = front.pending
     if pending is None or pending.done:
         return front
-    inbox = pending.commit()
+    inbox = pending.write()
     return replace(front, pending=None) if inbox == front.situation.inbox else None
 
 
@@ -157,7 +168,7 @@ def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Int
         if pending is None:
             work.commit("intent", seen=seen)
         else:
-            pending.commit(f"{pending.point}_intent", seen=seen)
+            pending.write(intent=True, seen=seen)
     except keeping.AWAY as error:
         keeping.never_sent(front.claim, wish.call, attempt=1)
         raise Away("the answer to the commit of an intent was lost") from error

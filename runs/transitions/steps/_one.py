@@ -176,7 +176,7 @@ class OneStatement(Work):
         )
         steps = tuple(tuple(changes) for _, changes in self._steps)
         links = tuple(self._links(row, {"occurrence"}) for row in self._added)
-        owner = None
+        owner: int | None = None
         if self._occurrence is not None and self._occurrence.owner_id is None:
             owner = next(at for at, row in enumerate(self._added) if row is self._occurrence.owner)
         text = _sql.text(
