@@ -81,7 +81,10 @@ class Pending:
     done: bool = False
 
     def write(self, *, intent: bool = False, seen: int | None = None) -> int:
-        """Commit, with the intent that was written after it, and return the inbox number. Refuses Changed (Away), and LostAuthority after `lost`."""
+        """Commit, with the intent that was written after it; return the inbox number.
+
+        Refuses Changed (Away), and LostAuthority after `lost`.
+        """
         try:
             inbox = COMMITS[f"{self.point}_intent" if intent else self.point](self.work, seen)
         except LostAuthority:

@@ -295,7 +295,5 @@ def _retries(tail: list[state.Entry]) -> dict[state.CallId, datetime.datetime]:
 
 
 def _blocks(action: models.Action) -> bool:
-    return action.blocked_by is not None and action.blocked_by.state in {
-        lifecycle.Occurrence.OPEN,
-        lifecycle.Occurrence.UNKNOWN,
-    }
+    open_still = (lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN)
+    return action.blocked_by is not None and action.blocked_by.state in open_still

@@ -201,10 +201,17 @@ class Migration(migrations.Migration):
             name="undo_of",
             field=models.ForeignKey(
                 db_constraint=False,
+                db_index=False,
                 null=True,
                 on_delete=django.db.models.deletion.PROTECT,
                 related_name="undos",
                 to="runs.occurrence",
+            ),
+        ),
+        migrations.AddIndex(
+            "action",
+            models.Index(
+                condition=models.Q(("undo_of__isnull", False)), fields=["undo_of"], name="runs_action_undo"
             ),
         ),
         migrations.AlterField(

@@ -72,7 +72,12 @@ class Action(models.Model):
         "self", null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
     )
     undo_of = models.ForeignKey(
-        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="undos", db_constraint=False
+        "runs.Occurrence",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="undos",
+        db_constraint=False,
+        db_index=False,
     )
 
     occurrence = models.ForeignKey(
@@ -108,6 +113,9 @@ class Action(models.Model):
                 condition=models.Q(status__in=values(lifecycle.ACTION_OPEN)),
             ),
             models.Index(fields=["run", "identity_digest"], name="runs_action_identity"),
+            models.Index(
+                fields=["undo_of"], name="runs_action_undo", condition=models.Q(undo_of__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

@@ -88,8 +88,7 @@ def test_2_11_a_file_that_changes_after_approval_is_sent_as_it_was_approved(
     run = go(letters(named))
     review = only_review(run)
     assert review.action is not None
-    revision = models.Revision.objects.get(action=review.action)
-    assert revision.arguments["attachment"] == {
+    assert review.action.arguments()["attachment"] == {
         "path": "out/letter.txt", "sha256": exact.digest_bytes(b"approved"),
     }  # fmt: skip
     answer(review, reviewer, "approve")

@@ -28,7 +28,7 @@ def change(
 ) -> models.Review:
     """Change some of the arguments as somebody who has just seen them."""
     assert review.action is not None
-    now = models.Revision.objects.get(action=review.action, number=review.action.revision).arguments
+    now = review.action.arguments()
     return edits.edit(
         review.pk,
         edits.Edit(

@@ -213,7 +213,7 @@ def test_8_1_an_agent_has_an_account_a_day(start: Start, operator: models.User) 
 POINTS = [
     f"{commit}.{side}"
     for commit in ("claim", "refill", "reply", "read", "finish")
-    for side in ("before", "before_commit", "after_commit")
+    for side in ("before", "after_commit")
 ]
 
 
