@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from runs import lifecycle, models, rights
+from runs import exact, lifecycle, models, rights
 from runs.engine import verifier
 from tests.harness import ledger
 

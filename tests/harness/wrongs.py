@@ -12,7 +12,7 @@ from unittest import mock
 from django.db import connection
 from django.db.models import QuerySet
 
-from runs import models, planner, points, state
+from runs import lifecycle, models, planner, points, state
 from runs.engine import advance, preparing
 from runs.transitions import decisions, steps
 from runs.transitions.steps import occurrences, settle
