@@ -91,12 +91,14 @@ def test_2_2_an_intent_names_the_epoch_and_the_inbox_that_it_was_evaluated_under
 def _until_approved(claim: steps.Claim) -> frontier.Frontier:
     """Move the claimed run to where its one effect is released and not started."""
     from runs import planner
-    from runs.engine import heartbeat, proposing
+    from runs.engine import carrying, heartbeat, proposing
 
     beat = heartbeat.Heartbeat(claim)
     while not (front := frontier.load(claim)).actions:
         assert isinstance(planner.next_move(front.situation), planner.CallModel)
-        proposing.call_model(claim, front, beat)
+        following = proposing.call_model(front, beat)
+        if following is not None:
+            carrying.settle(following)
     assert isinstance(planner.next_move(front.situation), planner.Act)
     return front
 

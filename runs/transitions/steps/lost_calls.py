@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import lifecycle, models
+from runs.transitions import log
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 LOST, LATE, UNUSABLE = "lost_call", "late_usage", "unusable_reply"
@@ -45,13 +46,13 @@ def count(run: models.Run, usage: Mapping[str, Any], *, instead: Mapping[str, An
     run.cost_known = run.cost_known and usage["cost_micro"] is not None
 
 
-def _estimate(work: Work, fence: int) -> models.Entry | None:
+def _estimate(work: Work, fence: int) -> models.Entry | log.Line | None:
     """Return the oldest estimate of this claim or a later one that nothing has replaced yet.
 
     A later one: the claim that took over may itself have been lost before it booked anything.
     """
     stored = models.Entry.objects.filter(run=work.run, kind=lifecycle.EntryKind.NOTE).order_by("position")
-    notes = [*stored, *work.log.lines]
+    notes: list[models.Entry | log.Line] = [*stored, *work.log.lines]
     replaced = {
         note.content["of"] for note in notes if note.content.get("code") == LATE and "of" in note.content
     }

@@ -15,13 +15,12 @@ def beside(action: models.Action, others: tuple[models.Occurrence, ...]) -> list
     """Return what a person must see of effects with the same identity and other arguments, to say what that means."""
     found = []
     for row in others:
-        arguments = models.Revision.objects.get(action=row.owner, number=row.owner.revision).arguments
         found.append(
             {
                 "occurrence": row.pk,
                 "run": row.owner.run_id,
-                "arguments": arguments,
-                "receipt": str((row.receipt or {}).get("summary", "")),
+                "arguments": row.owner.arguments(),
+                "receipt": str(occurrences.receipt(row).get("summary", "")),
                 "title": str((row.owner.preview or {}).get("summary") or _title(row.tool)),
             }
         )
