@@ -1,0 +1,47 @@
+"""Whatever may happen, in any order, breaks no guarantee; and a wrong engine is caught by the same steps."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from runs.engine import verifier
+from tests.harness import controls, machine, shifted, workers
+from tests.harness.stage import Stage
+
+EXAMPLES = int(os.environ.get("CKPTSITE_MACHINE_EXAMPLES", "25"))
+STEPS = 40
+
+
+def play(examples: int, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
+    """Run the machine; its seed is fixed, so it takes the same steps each time."""
+    steps = settings(
+        max_examples=examples, stateful_step_count=STEPS, deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck), phases=phases,
+    )  # fmt: skip
+    with shifted.shifted() as clock, workers.working() as hands:
+        machine.Machine.stage = Stage(clock, hands)
+        run_state_machine_as_test(machine.Machine, settings=steps)
+        verifier.verify()
+
+
+@pytest.mark.seconds
+@pytest.mark.django_db(transaction=True)
+def test_nothing_that_may_happen_breaks_a_guarantee() -> None:
+    """With CKPTSITE_MACHINE_EXAMPLES as many examples as one likes."""
+    machine.Machine.told = dict.fromkeys(machine.Machine.told, 0)
+    play(EXAMPLES)
+    told = machine.Machine.told
+    assert min(told["intents"], told["deaths"], told["answers"]) > EXAMPLES / 4, told
+    assert told["zombies"] > 0, told
+
+
+@pytest.mark.seconds
+@pytest.mark.django_db(transaction=True)
+def test_a_wrong_engine_is_caught() -> None:
+    """An engine that sends whatever is unknown again: the same machine finds what it doubles."""
+    with controls.broken("naive-retry"), pytest.raises(AssertionError, match="doubled"):
+        play(100, phases=(Phase.generate,))
