@@ -13,18 +13,16 @@ from runs.transitions.steps._statement import Work
 
 def beside(action: models.Action, others: tuple[models.Occurrence, ...]) -> list[dict[str, Any]]:
     """Return what a person must see of effects with the same identity and other arguments, to say what that means."""
-    found = []
-    for row in others:
-        found.append(
-            {
-                "occurrence": row.pk,
-                "run": row.owner.run_id,
-                "arguments": row.owner.arguments(),
-                "receipt": str(occurrences.receipt(row).get("summary", "")),
-                "title": str((row.owner.preview or {}).get("summary") or _title(row.tool)),
-            }
-        )
-    return found
+    return [
+        {
+            "occurrence": row.pk,
+            "run": row.owner.run_id,
+            "arguments": row.owner.arguments(),
+            "receipt": str(occurrences.receipt(row).get("summary", "")),
+            "title": str((row.owner.preview or {}).get("summary") or _title(row.tool)),
+        }
+        for row in others
+    ]
 
 
 def _title(tool: str) -> str:
