@@ -139,12 +139,12 @@ def check(
     arguments = exact.stored(text)
     identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
     digest = exact.digest_of(identity)
-    duplicate = _duplicate(front, call.tool, digest, earlier) if tool.risk() > 0 else None
-    asked = duplicate is not None or (
-        tool.risk() > 0 and bool(gates.why(front, tool=call.tool, step=call.step))
-    )
+    risky = tool.risk() > 0
+    before = risky and paths.proposed_before(front.run, digest)
+    duplicate = _duplicate(front, call.tool, digest, earlier, before=before) if risky else None
+    asked = duplicate is not None or (risky and bool(gates.why(front, tool=call.tool, step=call.step)))
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked)
-    if tool.risk() > 0:
+    if before:
         verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=exact.digest(text))
     return steps.Proposed(
         tool=call.tool,
@@ -164,7 +164,12 @@ def check(
 
 
 def _duplicate(
-    front: frontiers.Frontier, tool: str, identity_digest: str, earlier: list[steps.Proposed]
+    front: frontiers.Frontier,
+    tool: str,
+    identity_digest: str,
+    earlier: list[steps.Proposed],
+    *,
+    before: bool,
 ) -> tuple[int, int] | None:
     """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
     for index, sibling in enumerate(earlier):
@@ -174,6 +179,8 @@ def _duplicate(
             and exact.digest_of(sibling.identity) == identity_digest
         ):
             return (0, index)
+    if not before:
+        return None
     path = front.run.path
     rows = (
         models.Action.objects.filter(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
@@ -86,6 +87,17 @@ def in_the_world(roots: Collection[int]) -> QuerySet[Occurrence]:
     states = [lifecycle.Occurrence.STANDING, lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
     rows = Occurrence.objects.filter(root__in=roots, state__in=states)
     return rows.select_related("owner").order_by("pk")
+
+
+def proposed_before(run: Run, identity_digest: str) -> bool:
+    """Return whether anything with this identity was proposed on the run's path; asked at every proposal."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM runs_action WHERE run_id = ANY(%s) AND identity_digest = %s)",
+            [[run.pk, *(ancestor for ancestor, _ in run.path)], bytes.fromhex(identity_digest)],
+        )
+        row = cursor.fetchone()
+    return row is not None and bool(row[0])
 
 
 def left_behind(root: int, path: Path, own: int | None = None) -> list[Occurrence]:

@@ -156,7 +156,9 @@ class OneStatement(Work):
             action._state.adding = False
         if self._occurrence is not None:
             owner = self._occurrence.owner
-            self._occurrence.owner_id, owner.occurrence_id = owner.pk, self._occurrence.pk
+            # Past the fields: to set a number there would forget the row that it names, and read it again.
+            self._occurrence.__dict__["owner_id"] = owner.pk
+            owner.__dict__["occurrence_id"] = self._occurrence.pk
 
     def _links(self, row: Model, names: Iterable[str]) -> bool:
         """Return whether the row names the occurrence that this statement makes, and so has no number yet."""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -29,7 +31,9 @@ def execute(text: str, values: list[Any]) -> Any:
     """Return the one row of a statement, run on Django's connection past its own cursor, so that it is prepared."""
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        cursor = psycopg.Cursor(connection.connection)
+        cursor = psycopg.RawCursor(
+            connection.connection
+        )  # takes $1, $2 as they are, and so reads no text twice
         cursor.execute(text, values, prepare=settings.DATABASE_PREPARE or None)
         return cursor.fetchone()
 
@@ -81,10 +85,16 @@ def text(
         OCCURRENCE if occurrence else "NULL",
         *(f"(SELECT id FROM a{at})" for at in range(len(actions))),
     ]
-    return (
+    return _numbered(
         f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | parts).items())}"
         f" SELECT run.inbox, ARRAY[{', '.join(numbers)}]::bigint[], runs_require({found}, {expected}) FROM run"
     )
+
+
+def _numbered(statement: str) -> str:
+    """Return the statement with its places numbered, as the server wants them."""
+    numbers = itertools.count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", statement)
 
 
 def _insert(model: type[Model], skip: str, instead: str, *, number: str = "") -> str:
