@@ -213,9 +213,8 @@ def _touch(review: models.Review, what: str) -> None:
     if what == "extend":
         decisions.extend(review.pk, reason="not today", by=by)
         return
-    told = models.Revision.objects.get(action=action, number=action.revision).arguments
     given = edits.Edit(
-        arguments={**told, "note": f"in words of revision {review.revision + 1}"},
+        arguments={**action.arguments(), "note": f"in words of revision {review.revision + 1}"},
         reason="better words",
         revision=review.revision,
         digest=review.digest,

@@ -20,7 +20,7 @@ ALIKE = frozenset(
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
      "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
-     "cancel", "fail"}
+     "cancel", "fail", "happened_intent"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
 
@@ -38,8 +38,7 @@ NOT_IN_A_RUN = {
     "release_restored": _RESTORE,
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
-    "edit": "a person changes what is asked: the tests of edits play it, with a crash before the new preview",
-    "extend": "a person gives a question more time: nothing of the run moves",
+    "reply_intent": "an effect that nobody has to release: the tests of the gate and of the carried frontier play it",
 }
 """Kinds without a row, and why."""
 ONLY: dict[str, tuple[str, str]] = {
