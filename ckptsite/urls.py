@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from ckptsite import health
-from runs.views import accounts, controls, events, inbox, reviews, run_pages, runs
+from runs.views import accounts, controls, events, inbox, redrives, reviews, run_pages, runs
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
@@ -29,6 +29,7 @@ urlpatterns = [
     path("runs/<int:run_id>/resume/", controls.resume, name="run-resume"),
     path("runs/<int:run_id>/stop/", controls.stop, name="run-stop"),
     path("switches/", controls.switch, name="switch"),
+    path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),
     path("events/", events.events, name="events"),
     path("healthz", health.healthz, name="healthz"),
     path("admin/login/", accounts.admin_login),

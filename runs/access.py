@@ -19,6 +19,7 @@ Row = TypeVar("Row")
 
 WORDS: dict[rights.Act, str] = {
     rights.Act.START: "start runs",
+    rights.Act.REDRIVE: "go on from a checkpoint",
     rights.Act.DECIDE: "decide",
     rights.Act.PAUSE: "pause runs",
     rights.Act.RESUME: "resume runs",

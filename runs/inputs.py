@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Q
 from django.urls import reverse
 
 from runs import models, rights
+from runs.models import blob
 from runs.transitions import starts
 from runs.transitions.refusals import Invalid
 
@@ -78,24 +80,25 @@ def collect(
 
 
 def correct(
-    chosen: models.Agent,
+    version: models.AgentVersion,
     before: Mapping[str, Any],
     values: Mapping[str, str],
     files: Mapping[str, tuple[str, bytes]],
 ) -> dict[str, Any]:
     """Return the input with what is given in the place of what it was. Refuse (BadInput) as `collect` does."""
-    assert chosen.current is not None
-    properties: Mapping[str, Any] = chosen.current.input_schema.get("properties", {})
+    properties: Mapping[str, Any] = version.input_schema.get("properties", {})
     corrected = dict(before)
     for name, text in values.items():
         spec = properties.get(name)
         if spec is None:
-            raise BadInput(f"The agent {chosen.name!r} takes no input named {name!r}.", field=name)
+            raise BadInput(f"The agent {version.agent.name!r} takes no input named {name!r}.", field=name)
         label = str(spec.get("title", name))
         if spec.get("format") == "file":
             raise BadInput(f"{label}: this takes a file, not a text.", field=name)
         corrected[name] = _value(label, name, spec, text)
     for name, file in files.items():
+        if name not in properties:
+            raise BadInput(f"The agent {version.agent.name!r} takes no file named {name!r}.", field=name)
         corrected[name] = _file(str(properties[name].get("title", name)), name, *file)
     return corrected
 
@@ -176,6 +179,19 @@ def content(path: Path) -> tuple[str, bytes]:
         return path.name, path.read_bytes()
     except OSError as error:
         raise BadInput(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
+
+
+def uploaded(file: UploadedFile[Any]) -> tuple[str, bytes]:
+    """Return the name and bytes of a file from a form; refuse (BadInput) one over the limit before it is read."""
+    size = file.size or 0
+    if size > blob.MAX_SIZE:
+        raise BadInput(f"This file has {size:,} bytes; the limit is {blob.MAX_SIZE:,}.")
+    return file.name or "file", file.read()
+
+
+def as_typed(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of an input as a form shows them; files are none."""
+    return {name: str(value) for name, value in given.items() if not isinstance(value, Mapping)}
 
 
 def address(run: models.Run) -> str:

@@ -43,6 +43,8 @@ def run(row: models.Run, folded: state.State, log: told.Log) -> None:
             raise Broken(f"run {row.pk}: the action of log position {call_id[0]}, call {call_id[1]} is gone")
         with readable(f"action {rows[call_id].pk}"):
             _action(rows[call_id], folded.calls[call_id], log.calls[call_id])
+    used = {number: call and rows[call].pk for number, call in log.waivers.items()}
+    _differ(f"run {row.pk}", {"list of what may happen once more": (row.waivers, used)})
     _plans(row, folded, log)
     _steps(row, folded, log)
     _reviews(row, log)

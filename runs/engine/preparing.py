@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import gates, outside, verdicts
+from runs.engine import gates, history, outside, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry
@@ -110,15 +110,15 @@ def _prepared(
             "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
         )
         notes.append(f"What will happen could not be worked out: {error}")
-    doubt = (
-        "This looks like something that was already proposed or done in this run."
-        if action.duplicate_of
-        else ""
-    )
+    past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
+    doubts = list(past.reasons)
+    if action.duplicate_of:
+        doubts.append("This looks like something that was already proposed or done in this run.")
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)
     if action.revision > 1:
         verdict = verdicts.of_an_edit(verdict, action)
     demanded = gates.why(front, tool=action.tool, step=action.step or None)
+    doubt = " ".join(doubts)
     why = f"It is asked again: {action.error}." if action.error else doubt or demanded or verdict.reason
     summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"
     return steps.Prepared(

@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, models, points, state
-from runs.engine import carrying, gates, outside, paying, refused, verdicts
+from runs.engine import carrying, gates, history, outside, paying, refused, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
@@ -140,9 +140,12 @@ def check(
     identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
     digest = exact.digest_of(identity)
     risky = tool.risk() > 0
-    before = risky and paths.proposed_before(front.run, digest)
-    duplicate = _duplicate(front, call.tool, digest, earlier, before=before) if risky else None
-    asked = duplicate is not None or (risky and bool(gates.why(front, tool=call.tool, step=call.step)))
+    before = risky and (bool(front.run.path) or paths.proposed_before(front.run, digest))
+    past = history.of(front.run, tool, identity=digest) if before else history.Past()
+    duplicate = _duplicate(past, call.tool, digest, earlier) if risky else None
+    asked = (past.asks or duplicate is not None) or (
+        risky and bool(gates.why(front, tool=call.tool, step=call.step))
+    )
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked)
     if before:
         verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=exact.digest(text))
@@ -164,12 +167,7 @@ def check(
 
 
 def _duplicate(
-    front: frontiers.Frontier,
-    tool: str,
-    identity_digest: str,
-    earlier: list[steps.Proposed],
-    *,
-    before: bool,
+    past: history.Past, tool: str, identity_digest: str, earlier: list[steps.Proposed]
 ) -> tuple[int, int] | None:
     """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
     for index, sibling in enumerate(earlier):
@@ -179,22 +177,8 @@ def _duplicate(
             and exact.digest_of(sibling.identity) == identity_digest
         ):
             return (0, index)
-    if not before:
-        return None
-    path = front.run.path
-    rows = (
-        models.Action.objects.filter(
-            run_id__in=[front.run.pk, *(ancestor for ancestor, _ in path)],
-            tool=tool,
-            identity_digest=identity_digest,
-        )
-        .exclude(status__in=("denied", "superseded", "expired", "failed"))
-        .order_by("-id")
-    )
-    for row in rows:
-        if row.run_id == front.run.pk or paths.closed_on(path, row):
-            return (row.reply_position, row.call_index)
-    return None
+    row = past.duplicate
+    return (row.reply_position, row.call_index) if row is not None else None
 
 
 def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:

@@ -45,12 +45,13 @@ class Log:
         self.heads: dict[int, str] = {}
         self.budgets: dict[int, str] = {}
         self.used = state.Counters()
+        self.waivers: dict[str, state.CallId | None] = {}
 
     def branch(self) -> None:
         """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
         self.budgets, self.used = {}, state.Counters()
-        self.asked = {}
+        self.asked, self.waivers = {}, {}
 
     def read(self, entry: state.Entry, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
@@ -66,6 +67,8 @@ class Log:
                 self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
             case lifecycle.EntryKind.VERDICT if "call" not in content:
                 self.asked[content["review"]] = content
+            case lifecycle.EntryKind.NOTE if "waivers" in content:
+                self.waivers = dict(content["waivers"])
             case lifecycle.EntryKind.NOTE if content.get("kind") == lifecycle.ReviewKind.IN_DOUBT:
                 self.later[content["review"]] = content.get("answer", "")
             case lifecycle.EntryKind.NOTE if content.get("code") == "budget":
@@ -113,6 +116,8 @@ class Log:
                     told.edited = False
             case lifecycle.EntryKind.INTENT:
                 told.intents.append(content)
+                if content.get("waives") is not None:
+                    self.waivers[str(content["waives"])] = (content["call"][0], content["call"][1])
             case lifecycle.EntryKind.RECEIPT | lifecycle.EntryKind.RESULT if "receipt" in content:
                 told.receipt = entry.position
                 told.by_hand = content.get("occurrence", told.by_hand)

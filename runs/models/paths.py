@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
@@ -44,6 +45,27 @@ def lines(path: Path, own: int | None = None) -> Iterator[Entry]:
         yield from Entry.objects.filter(run=own).order_by("position").iterator(500)
 
 
+def checkpoints(run: Run) -> QuerySet[Entry]:
+    """Return the checkpoints of a run's path."""
+    found = Q(run=run)
+    for ancestor, last in run.path:
+        found |= Q(run=ancestor, position__lte=last)
+    return Entry.objects.filter(found, number__isnull=False)
+
+
+def input_at(run: Run, number: int) -> dict[str, Any]:
+    """Return the input that counts at a checkpoint of the run's path, or the run's own where there is none."""
+    line = checkpoints(run).filter(number=number).select_related("run").first()
+    found: dict[str, Any] = (line.run if line is not None else run).input
+    return found
+
+
+def to(run: Run, line: Entry) -> list[list[int]]:
+    """Return the path that leads through `run`'s path to the line at a checkpoint of it, and ends there."""
+    before = [[int(ancestor), int(last)] for ancestor, last in run.path if last < line.position]
+    return [*before, [line.run_id, line.position]]
+
+
 def closed_on(path: Path, action: Action) -> bool:
     """Return whether the call of an ancestor's action was closed at or before that ancestor's cut.
 
@@ -66,12 +88,34 @@ def closed_on(path: Path, action: Action) -> bool:
     )
 
 
+def off(path: Path, own: int | None, rows: Collection[Occurrence]) -> list[Occurrence]:
+    """Return the occurrences that no action on the path owns or absorbed: of the run `own`, or of an ancestor.
+
+    The number of queries doesn't grow with the rows, but for the few calls of each ancestor's last reply.
+    """
+    lasts = {int(ancestor): int(last) for ancestor, last in path}
+    used = apps.get_model("runs", "Action").objects.filter(
+        occurrence__in=rows,
+        run__in=[*lasts, *([] if own is None else [own])],
+        identity_digest__in={row.identity_digest for row in rows},  # an index knows it
+    )
+    replied = {ancestor: _last_reply(ancestor, last) for ancestor, last in lasts.items()} if rows else {}
+    on_path = set()
+    for action in used.only("occurrence", "run", "reply_position", "call_index"):
+        # The provider is asked again once every call is closed: what was proposed before its last reply is.
+        if action.run_id == own or action.reply_position < replied[action.run_id] or closed_on(path, action):
+            on_path.add(action.occurrence_id)
+    return [row for row in rows if row.pk not in on_path]
+
+
+def _last_reply(run: int, last: int) -> int:
+    found = Entry.objects.filter(run=run, kind=lifecycle.EntryKind.REPLY, position__lte=last)
+    return found.order_by("-position").values_list("position", flat=True).first() or 0
+
+
 def uses(path: Path, own: int | None, occurrence: Occurrence) -> bool:
-    """Return whether an action on the path owns or absorbed the occurrence: of the run `own`, or of an ancestor."""
-    ids = [ancestor for ancestor, _ in path]
-    runs = [*ids, *([] if own is None else [own])]
-    used = occurrence.actions.filter(run_id__in=runs, identity_digest=occurrence.identity_digest)
-    return any(action.run_id == own or closed_on(path, action) for action in used)
+    """Return whether an action on the path owns or absorbed the occurrence."""
+    return not off(path, own, [occurrence])
 
 
 def plan(run: Run, version: int) -> Plan | None:
@@ -90,11 +134,12 @@ def in_the_world(roots: Collection[int]) -> QuerySet[Occurrence]:
 
 
 def proposed_before(run: Run, identity_digest: str) -> bool:
-    """Return whether anything with this identity was proposed on the run's path; asked at every proposal."""
+    """Return whether a first attempt has proposed anything with this identity; asked at every proposal."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM runs_action WHERE run_id = ANY(%s) AND identity_digest = %s)",
-            [[run.pk, *(ancestor for ancestor, _ in run.path)], bytes.fromhex(identity_digest)],
+            "SELECT EXISTS (SELECT FROM runs_action WHERE run_id = %(run)s AND identity_digest = %(digest)s)"
+            " OR EXISTS (SELECT FROM runs_action WHERE run_id = %(run)s AND proposed_identity = %(digest)s)",
+            {"run": run.pk, "digest": bytes.fromhex(identity_digest)},
         )
         row = cursor.fetchone()
     return row is not None and bool(row[0])
@@ -102,7 +147,7 @@ def proposed_before(run: Run, identity_digest: str) -> bool:
 
 def left_behind(root: int, path: Path, own: int | None = None) -> list[Occurrence]:
     """Return what stands, is open or is unknown in the lineage of `root` and isn't on the path."""
-    return [row for row in in_the_world([root]) if not uses(path, own, row)]
+    return off(path, own, list(in_the_world([root])))
 
 
 def current(root: int) -> QuerySet[Run]:

@@ -65,6 +65,9 @@ class Run(models.Model):
     root = models.ForeignKey("self", on_delete=models.PROTECT, related_name="lineage")
     path = ExactField()
     begun = models.BooleanField(default=True)
+    waivers = ExactField(
+        default=dict
+    )  # occurrence that may happen once more -> the action that did it, or None
     superseded_by = models.OneToOneField(
         "self", null=True, on_delete=models.PROTECT, related_name="supersedes"
     )

@@ -90,6 +90,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             page_models.Tab(name=name, label=label, count=None, current=name == tab, query="")
             for name, label in TABS
         ),
+        may_redrive=viewer.may(rights.Act.REDRIVE),
         lineage=_lineage(run),
     )
 

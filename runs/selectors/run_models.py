@@ -72,6 +72,7 @@ class RunHeader:
     tabs: tuple[
         page_models.Tab, ...
     ]  # name = URL name: run, run-plan, run-transcript, run-effects, run-usage
+    may_redrive: bool = False
     lineage: str = ""  # "Attempt 2 of this work", or empty
 
 

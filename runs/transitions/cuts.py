@@ -34,14 +34,10 @@ def find(run: models.Run, checkpoint: int, *, live: bool = True) -> Cut:
     Refuses (Invalid) a number that isn't there, a path longer than the limit, and a checkpoint of a dry run after a
     simulated result: nothing live may rest on what never happened.
     """
-    on_path = Q(run=run, number=checkpoint)
-    for ancestor, last in run.path:
-        on_path |= Q(run=ancestor, number=checkpoint, position__lte=last)
-    line = models.Entry.objects.filter(on_path).select_related("run").first()
+    line = paths.checkpoints(run).filter(number=checkpoint).select_related("run").first()
     if line is None:
         raise Invalid(f"Run {run.pk} has no checkpoint {checkpoint}; its newest is {run.checkpoint_number}.")
-    path = [[ancestor, last] for ancestor, last in run.path if last < line.position]
-    path.append([line.run_id, line.position])
+    path = paths.to(run, line)
     if len(path) > paths.MAX_LENGTH:
         raise Invalid(
             f"This lineage has branched {paths.MAX_LENGTH} times on the way here; start separate work instead."
@@ -111,6 +107,7 @@ def branch(
         checkpoint_number=line.number,
         checkpoint_position=line.position,
         plan_version=version.first() or 0,
+        waivers=content.get("waivers", {}),
         **(line.counters or {}),
     )
     run.save(force_insert=True)

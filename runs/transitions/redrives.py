@@ -15,6 +15,9 @@ from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
+KEEP, AGAIN = "keep", "again"
+DISPOSITIONS = (KEEP, AGAIN)
+
 
 def redrive(
     run_id: int,
@@ -25,15 +28,17 @@ def redrive(
     token: str,
     input: Mapping[str, Any] | None = None,
     arguments: Mapping[CallId, Any] | None = None,
+    dispositions: Mapping[int, str] | None = None,
     seen: int | None = None,
 ) -> models.Run:
     """Return the lineage's new attempt, queued; the same token again returns the run it made.
 
     It goes on from a checkpoint of the given run's path, takes the place of the lineage's current attempt (which is
     stopped if it hasn't ended), and starts once that one has ended and nothing of the lineage is open. What was done
-    after the checkpoint isn't done again: it is absorbed when it is proposed.
+    after the checkpoint isn't done again: it is absorbed when it is proposed, unless its occurrence is disposed of as
+    `again`, which lets it happen once more, after a review.
 
-    Refuses NotYours without the right, Invalid where checkpoint, input or arguments don't fit, and
+    Refuses NotYours without the right, Invalid where checkpoint, input, arguments or dispositions don't fit, and
     Stale when another attempt than the one that was `seen` is the current one.
     """
     user = entitled(by)
@@ -44,6 +49,7 @@ def redrive(
         return same(known, run.root_id, user)
     cut = cuts.find(run, checkpoint)
     corrected = corrections.input_of(input)
+    waivers = _waivers(run.root_id, cut, dispositions or {})
     wishes = corrections.arguments_of(cut, arguments or {})
     try:
         with committing("redrive"):
@@ -62,7 +68,7 @@ def redrive(
                 token=token,
                 reason=reason,
                 input=corrected,
-                content={"supersedes": old.pk, "arguments": wishes},
+                content={"supersedes": old.pk, "waivers": waivers, "arguments": wishes},
                 number=number,
             )
             record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason})
@@ -140,3 +146,22 @@ def why(text: str) -> str:
     if not texts.says(reason):
         raise Invalid("Say why it goes on from there; the reason stays in its record.")
     return reason
+
+
+def _waivers(root: int, cut: cuts.Cut, dispositions: Mapping[int, str]) -> dict[str, None]:
+    """Return the occurrences that may happen once more, none used yet."""
+    found: dict[str, None] = {}
+    for number, disposition in sorted(dispositions.items()):
+        if disposition not in DISPOSITIONS:
+            raise Invalid(f"{disposition!r} is no answer to what becomes of an earlier effect.")
+        if disposition == KEEP:
+            continue
+        occurrence = models.Occurrence.objects.filter(pk=number, root=root).first()
+        if occurrence is None or paths.uses(cut.path, None, occurrence):
+            raise Invalid(f"The effect {number} isn't one of this lineage after that checkpoint.")
+        if occurrence.state != lifecycle.Occurrence.STANDING:
+            raise Invalid(
+                f"It isn't known that the effect {number} stands, so it can't be done again; settle it first."
+            )
+        found[str(number)] = None
+    return found

@@ -157,3 +157,29 @@ def test_an_administrator_pauses_and_lifts_on_the_list_of_runs(who: factories.Pe
     other = as_(who.operator)
     given = {"what": "all", "on": "1", **token_of(text(other, address))}
     assert other.post(reverse("switch"), given).status_code == 403
+
+
+def test_going_on_from_a_checkpoint_on_its_page(who: factories.People, as_: As) -> None:
+    old = go(factories.start(who.operator, step("allowed", "mail")))
+    client, address = as_(who.operator), reverse("run-redrive", args=[old.pk])
+    assert client.get(address + "?checkpoint=1").status_code == 200
+    assert as_(who.viewer).get(address).status_code == 403
+    page = text(client, address + "?checkpoint=1")
+    assert "May happen once more" in page
+    form = re.search(
+        r'name="csrfmiddlewaretoken" value="([^"]+)"', page[page.index("From checkpoint 1") - 600 :]
+    )
+    assert form
+    sent = {"checkpoint": "1", "seen": str(old.pk), "token": "redrive-1", "csrfmiddlewaretoken": form[1]}
+    again = client.post(address, sent | {"reason": " "})
+    assert again.status_code == 422
+    assert "Say why it goes on from there" in again.content.decode()
+    made = client.post(address, sent | {"reason": "Try again", "verb": "redrive"})
+    new = models.Run.objects.exclude(pk=old.pk).get()
+    assert (made.status_code, made["Location"]) == (303, reverse("run", args=[new.pk]))
+    late = client.post(address, sent | {"reason": "Me too", "token": "redrive-2"})
+    assert (late.status_code, "Me too" in late.content.decode()) == (409, True)
+    tried = sent | {"reason": "See", "verb": "try_out", "token": "fork-1", "seen": str(new.pk)}
+    assert client.post(address, tried).status_code == 303
+    assert models.Run.objects.filter(mode="dry_run").count() == 1
+    assert go(new).status == "succeeded"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from unittest import mock
 
 import pytest
 
 from runs import models
 from runs.engine import verifier
-from tests.engine.conftest import go, step
-from tests.engine.world import World
+from runs.transitions import switches
+from runs.transitions.actor import Actor
+from runs.transitions.refusals import Invalid
+from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.world import Allowed, World
 from tests.rules.branching import checkpoint, redrive, through
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,3 +56,73 @@ def test_1_1_a_cut_right_before_the_effect_absorbs_it(
     assert len(World.effects()) == 1
     assert models.Action.objects.get(run=new).status == "absorbed"
     verifier.verify()
+
+
+def test_1_6_again_is_a_single_waiver_and_always_asked(
+    start: Start, operator: models.User, reviewer: models.User
+) -> None:
+    """What may happen once more happens once more after a review; the next such call takes over what stands."""
+    run = go(start(step("allowed", "pay"), step("allowed", "pay", id="twice")))
+    run = through(run, reviewer)
+    assert (run.status, len(World.effects("pay"))) == ("succeeded", 2)
+    first, second = models.Occurrence.objects.filter(root=run).order_by("n")
+    number = checkpoint(run, "planned")
+    with pytest.raises(Invalid, match="isn't one of this lineage after that checkpoint"):
+        redrive(run, run.checkpoint_number, operator, dispositions={first.pk: "again"})
+    new = redrive(run, number, operator, dispositions={first.pk: "again", second.pk: "keep"})
+    asked = only_review(go(new))
+    assert "done by an earlier attempt" in asked.content["why"]
+    new = through(new, reviewer)
+    assert new.status == "succeeded", new.error
+    assert len(World.effects("pay")) == 3
+    assert [row.status for row in models.Action.objects.filter(run=new).order_by("pk")] == [
+        "succeeded",
+        "absorbed",
+    ]
+    assert new.waivers == {str(first.pk): models.Action.objects.filter(run=new).order_by("pk")[0].pk}
+    verifier.verify()
+    models.Run.objects.filter(pk=new.pk).update(waivers={str(first.pk): None})
+    with pytest.raises(verifier.Broken, match="may happen once more"):
+        verifier.verify()
+
+
+def test_1_3_what_a_person_refused_is_never_simply_allowed(
+    start: Start, operator: models.User, reviewer: models.User, person: Callable[..., models.User]
+) -> None:
+    """A re-drive from before a refusal asks again whatever policy says, and shows who refused it and why."""
+    run = go(start(step("lookup", "pay")))
+    answer(only_review(run), reviewer, "reject", reason="Already paid in cash.")
+    run = go(run)
+    everything = {"version": 1, "rules": [{"name": "All goes", "verdict": "allow"}]}
+    switches.set_policy(everything, reason="for a test", by=Actor(user=person("ada", "admin")))
+    new = go(redrive(run, checkpoint(run, "planned"), operator))
+    asked = only_review(new)
+    assert asked.content["why"] == f"rita rejected just this in run {run.pk}: Already paid in cash."
+    assert World.effects() == []
+
+
+def test_1_7_without_identity_a_later_attempt_is_asked(
+    start: Start, operator: models.User, reviewer: models.User
+) -> None:
+    """Nothing says what makes two calls of the tool the same: other words may be the same effect, so a person looks."""
+    with mock.patch.object(Allowed, "identity", None):
+        run = go(start(step("allowed", "${input.to}"), input={"to": "dear Ann"}))
+        assert (run.status, len(World.effects())) == ("succeeded", 1)
+        new = go(redrive(run, checkpoint(run, "planned"), operator, input={"to": "Dear Ann,"}))
+        assert "nothing declares what makes it the same" in only_review(new).content["why"]
+        assert len(World.effects()) == 1
+        # The very same arguments are the same effect, and nobody is asked.
+        again = go(redrive(new, checkpoint(run, "planned"), operator))
+        go(new)
+        assert go(again).status == "succeeded", again.error
+        assert len(World.effects()) == 1
+        verifier.verify()
+
+
+def test_1_8_another_declaration_sends_the_call_to_review(start: Start, operator: models.User) -> None:
+    """Receipts under another declaration of identity match nothing silently."""
+    run = go(start(step("allowed", "pay")))
+    with mock.patch.object(Allowed, "identity", ("name", "amount")):
+        new = go(redrive(run, checkpoint(run, "planned"), operator))
+        assert "declared otherwise then" in only_review(new).content["why"]
+    assert len(World.effects()) == 1

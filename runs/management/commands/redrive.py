@@ -7,6 +7,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs import inputs, models
+from runs.models import paths
 from runs.transitions import branches, redrives, refusals
 from runs.transitions.actor import Actor
 
@@ -30,6 +31,14 @@ class Command(BaseCommand):
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a corrected input value"
         )
         parser.add_argument(
+            "--again",
+            action="append",
+            type=int,
+            default=[],
+            metavar="EFFECT",
+            help="number of an earlier effect that may happen once more, after a review",
+        )
+        parser.add_argument(
             "--try-out",
             action="store_true",
             help="a dry run beside it: effects are simulated, nothing goes out",
@@ -50,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(inputs.address(run))
 
     def _made(self, options: dict[str, object]) -> models.Run:
-        number = int(str(options["run"]))
+        number, checkpoint = int(str(options["run"])), int(str(options["checkpoint"]))
         old = models.Run.objects.select_related("agent_version__agent__current").filter(pk=number).first()
         if old is None:
             raise inputs.BadInput(f"There is no run {number}.")
@@ -59,12 +68,21 @@ class Command(BaseCommand):
         values = dict(inputs.pair(text) for text in pairs)
         path = Path(str(options["input"])) if options["input"] else None
         files = {inputs.file_field(agent): inputs.content(path)} if path else {}
-        verb = branches.fork if options["try_out"] else redrives.redrive
-        return verb(
+        before = paths.input_at(old, checkpoint)
+        corrected = inputs.correct(old.agent_version, before, values, files) if values or files else None
+        reason, token = str(options["reason"]), inputs.new_token()
+        by = Actor(user=inputs.starter(str(options["by"])), channel="shell")
+        if options["try_out"]:
+            return branches.fork(
+                old.pk, checkpoint=checkpoint, reason=reason, input=corrected, by=by, token=token
+            )
+        again = options["again"] if isinstance(options["again"], list) else []
+        return redrives.redrive(
             old.pk,
-            checkpoint=int(str(options["checkpoint"])),
-            reason=str(options["reason"]),
-            input=inputs.correct(agent, old.input, values, files) if values or files else None,
-            by=Actor(user=inputs.starter(str(options["by"])), channel="shell"),
-            token=inputs.new_token(),
+            checkpoint=checkpoint,
+            reason=reason,
+            input=corrected,
+            dispositions=dict.fromkeys(again, redrives.AGAIN),
+            by=by,
+            token=token,
         )

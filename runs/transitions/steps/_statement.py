@@ -24,7 +24,7 @@ RUN_FIELDS = (
     "status", "reason", "hold_by", "hold_reason", "hold_right", "remind_at", "position", "head", "reply_position",
     "checkpoint_number", "checkpoint_position", "plan_version", "approved_plan", "pins", "offered", "renewed_at",
     "folded", "lease_until", "attempts", "wake_at", "steps", "calls", "tokens_in", "tokens_out", "cost_micro",
-    "cost_known", "active_seconds", "error", "summary", "ended_at", "begun", "advance", "budget_review",
+    "cost_known", "active_seconds", "error", "summary", "ended_at", "begun", "waivers", "advance", "budget_review",
 )  # fmt: skip
 
 

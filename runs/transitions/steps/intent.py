@@ -108,6 +108,10 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             if found.blocking.owner.status == lifecycle.Action.ABANDONED:
                 settle.ask_about_earlier(work, found.blocking.owner)
             return None
+        if found.waived is not None and review is None:
+            why = "it was done before, and may be done once more only if a person says so"
+            _not_now(work, action, review, why, wish)
+            return None
         assumed = restores.suspect(action, installation.restored_at)
         begun = start(work, action, review, wish, found)
         if assumed:
@@ -236,6 +240,9 @@ def start(
         "horizon": horizon.isoformat(),
         "status": lifecycle.Action.INTENT,
     }
+    if found.waived is not None:
+        content["waives"] = found.waived.pk
+        run.waivers = {**run.waivers, str(found.waived.pk): action.pk}
     work.log.append(lifecycle.EntryKind.INTENT, content, boundary=lifecycle.Boundary.BEFORE_IRREVERSIBLE)
     work.move(
         action,

@@ -20,12 +20,14 @@ class Found:
     """What the lineage holds for an identity: at most one of these decides, else a new occurrence gets number `n`.
 
     `others` stand off this path with other arguments: a person says what that means.
+    `waived` stands off this path as well, but whoever made this attempt lets it happen once more.
     """
 
     own: models.Occurrence | None = None
     standing: models.Occurrence | None = None
     blocking: models.Occurrence | None = None
     others: tuple[models.Occurrence, ...] = ()
+    waived: models.Occurrence | None = None
     n: int = 0
 
 
@@ -51,11 +53,13 @@ def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozense
     n = max((row.n for row in rows), default=-1) + 1
     standing = [row for row in rows if row.state == lifecycle.Occurrence.STANDING and row.pk not in beside]
     if action.undo_of_id is None:
-        standing = [row for row in standing if not paths.uses(work.run.path, work.run.pk, row)]
+        standing = paths.off(work.run.path, work.run.pk, standing)
+    waived = [row for row in standing if work.run.waivers.get(str(row.pk), 0) is None]
     for row in standing:
         if row.owner.digest == action.digest or action.undo_of_id is not None:
-            return Found(standing=row, n=n)
-    return Found(others=tuple(standing), n=n)
+            return Found(waived=row, n=n) if row in waived else Found(standing=row, n=n)
+    others = tuple(row for row in standing if row not in waived)
+    return Found(waived=waived[0] if waived and not others else None, others=others, n=n)
 
 
 def begin(

@@ -1,0 +1,84 @@
+"""Going on from a checkpoint."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from runs import access, inputs, models, rights
+from runs.selectors import redrive_page
+from runs.transitions import branches, redrives, refusals
+from runs.views import doors
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@doors.allowed(rights.Act.VIEW)
+def redrive(request: doors.Request, run_id: int) -> HttpResponse:
+    """Show what going on from a checkpoint means; a POST makes the new attempt, or a dry run beside it."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.REDRIVE)
+    if request.method != "POST":
+        return _draw(request, run, redrive_page.page(run, _number(request.GET.get("checkpoint")), {}))
+    number = _number(request.POST.get("checkpoint"))
+    errors, status = {}, 422
+    try:
+        new = _made(request, run, number)
+    except inputs.BadInput as error:
+        errors = {f"input.{error.field}" if error.field else "": str(error)}
+    except refusals.Invalid as refusal:
+        errors = {"": refusal.message}
+    except refusals.Stale as refusal:
+        errors, status = {"": refusal.message}, 409
+    else:
+        messages.success(request, f"Run {new.pk} goes on from checkpoint {number}.")
+        return doors.lead(request, reverse("run", args=[new.pk]))
+    page = redrive_page.page(run, number, request.POST.dict(), errors=errors)
+    return _draw(request, run, page, status=status)
+
+
+def _made(request: doors.Request, run: models.Run, number: int | None) -> models.Run:
+    post = request.POST.dict()
+    typed = {name.removeprefix("input."): text for name, text in post.items() if name.startswith("input.")}
+    files = {
+        name.removeprefix("input."): inputs.uploaded(file)
+        for name, file in request.FILES.items()
+        if name.startswith("input.") and isinstance(file, UploadedFile)
+    }
+    checkpoint = number or 0
+    given = redrive_page.input_at(run, checkpoint)
+    before = inputs.as_typed(given)
+    changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "")}
+    corrected = inputs.correct(run.agent_version, given, changed, files) if changed or files else None
+    reason, by, token = post.get("reason", ""), doors.actor(request), post.get("token", "")
+    if post.get("verb") == "try_out":
+        return branches.fork(
+            run.pk, checkpoint=checkpoint, reason=reason, input=corrected, by=by, token=token
+        )
+    return redrives.redrive(
+        run.pk,
+        checkpoint=checkpoint,
+        reason=reason,
+        input=corrected,
+        dispositions={int(name.removeprefix("again.")): redrives.AGAIN for name in post if _is_again(name)},
+        seen=_number(post.get("seen")),
+        by=by,
+        token=token,
+    )
+
+
+def _is_again(name: str) -> bool:
+    return name.startswith("again.") and _number(name.removeprefix("again.")) is not None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
+
+
+def _draw(
+    request: doors.Request, run: models.Run, page: redrive_page.RedrivePage, *, status: int = 200
+) -> HttpResponse:
+    return render(request, "run/redrive.html", {"section": "runs", "page": page, "run": run}, status=status)
