@@ -47,15 +47,16 @@ def of(run: models.Run, tool: Tool, *, identity: str, but: int | None = None) ->
     where = Q(run=run.pk)
     if run.path:  # a first attempt has nothing before it
         where |= Q(run__root=run.root_id) | Q(run__in=[ancestor for ancestor, _ in run.path])
-    rows = list(
-        models.Action.objects.filter(where, tool=tool.name, identity_digest=identity)
-        .exclude(pk=but or 0)
-        .order_by("-pk")
-    )
+    others = models.Action.objects.filter(where, tool=tool.name).exclude(pk=but or 0).order_by("-pk")
+    rows = list(others.filter(identity_digest=identity))
     alike = _alike(run, tool, identity)
     return Past(
         duplicate=next((row for row in rows if _done_here(run, row)), None),
-        reasons=(*_refused(rows), *_said(run, tool, alike, identity)),
+        reasons=(
+            *_refused(rows),
+            *_changed(others.filter(proposed_identity=identity)),
+            *_said(run, tool, alike, identity),
+        ),
         alike=alike[:SHOWN],
     )
 
@@ -70,6 +71,18 @@ def _done_here(run: models.Run, row: models.Action) -> bool:
 def _refused(rows: Iterable[models.Action]) -> list[str]:
     """Return a sentence about each time that people refused just this; newest first."""
     return [_rejected(row) for row in rows if row.status == lifecycle.Action.REJECTED][:3]
+
+
+def _changed(rows: Iterable[models.Action]) -> list[str]:
+    """Return a sentence about each time that a person made something else of just this; newest first."""
+    return [_corrected(row) for row in rows][:3]
+
+
+def _corrected(row: models.Action) -> str:
+    last = models.Revision.objects.filter(action=row).select_related("author").order_by("number").last()
+    who = last.author.display() if last is not None and last.author is not None else "Somebody"
+    why = f": {last.reason}" if last is not None and last.reason else "."
+    return f"{who} changed just this into something else in run {row.run_id}{why}"
 
 
 def _rejected(row: models.Action) -> str:

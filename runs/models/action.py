@@ -116,6 +116,11 @@ class Action(models.Model):
             models.Index(
                 fields=["undo_of"], name="runs_action_undo", condition=models.Q(undo_of__isnull=False)
             ),
+            models.Index(
+                fields=["run", "proposed_identity"],
+                name="runs_action_corrected",
+                condition=models.Q(proposed_identity__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

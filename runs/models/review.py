@@ -90,6 +90,10 @@ class Review(models.Model):
         """
         if self.run.created_by_id == user_id:
             return "You started this run"
+        if self.run.path or written is None:
+            shaped = self._shaped(user_id)
+            if shaped:
+                return shaped
         if self.action_id is None:
             return ""
         if written is None:
@@ -101,6 +105,28 @@ class Review(models.Model):
             return ""
         undo = self.action is not None and self.action.undo_of_id is not None
         return "You asked for this undo" if undo else "You changed these arguments"
+
+    def _shaped(self, user_id: int) -> str:
+        """Return what this person did on the run's path: began an attempt, edited its plan or its arguments."""
+        path = [(int(ancestor), int(last)) for ancestor, last in self.run.path]
+        before = Q()
+        for ancestor, last in path:
+            before |= Q(run=ancestor, position__lte=last)
+        began = apps.get_model("runs", "Run").objects.filter(pk__in=dict(path), created_by=user_id)
+        if path and began.exists():
+            return "You began an attempt that led here"
+        if (
+            apps.get_model("runs", "Plan")
+            .objects.filter(Q(run=self.run_id) | before, author=user_id)
+            .exists()
+        ):
+            return "You edited the plan that led here"
+        if path:
+            name = apps.get_model("runs", "User").objects.values_list("username", flat=True).get(pk=user_id)
+            edits = apps.get_model("runs", "Entry").objects.filter(before, kind=lifecycle.EntryKind.REVISION)
+            if any(line.content.get("by") == name for line in edits):
+                return "You changed arguments that led here"
+        return ""
 
 
 class Decision(models.Model):

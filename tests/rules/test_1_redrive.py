@@ -126,3 +126,24 @@ def test_1_8_another_declaration_sends_the_call_to_review(start: Start, operator
         new = go(redrive(run, checkpoint(run, "planned"), operator))
         assert "declared otherwise then" in only_review(new).content["why"]
     assert len(World.effects()) == 1
+
+
+def test_1_3_what_a_person_made_something_else_is_never_simply_allowed(
+    start: Start, operator: models.User, reviewer: models.User, person: Callable[..., models.User]
+) -> None:
+    """Whoever corrected the arguments is shown in a later attempt that proposes the old ones again."""
+    run = go(start(step("lookup", "pay")))
+    number = run.checkpoint_number
+    action = models.Action.objects.get(run=run)
+    edited = {(action.reply_position, 0): {"name": "pay another"}}
+    second = redrive(run, number, operator, arguments=edited)
+    go(run)
+    second = through(second, reviewer)
+    everything = {"version": 1, "rules": [{"name": "All goes", "verdict": "allow"}]}
+    switches.set_policy(everything, reason="for a test", by=Actor(user=person("ada", "admin")))
+    third = go(redrive(run, checkpoint(run, "planned"), operator))
+    assert (
+        f"olga changed just this into something else in run {second.pk}" in only_review(third).content["why"]
+    )
+    assert [line["name"] for line in World.effects()] == ["pay another"]
+    verifier.verify()

@@ -35,8 +35,9 @@ def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozense
     """Return what stands in the way of `action`, or lets it go on.
 
     A standing occurrence that no action on this path owns or absorbed is absorbed if its arguments are equal; with
-    other arguments it is asked about, unless it is among those `beside` which a person wants this too. An open or
-    unknown one blocks; void and undone ones are passed over. An undo is done once, on whatever path.
+    other arguments it is asked about, unless it is among those `beside` which a person wants this too. One that may
+    happen once more is waived, once. An open or unknown one blocks; void and undone ones are passed over. An undo is
+    done once, on whatever path.
     """
     rows = list(
         models.Occurrence.objects.select_for_update(of=("self",))
