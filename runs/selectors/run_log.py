@@ -33,7 +33,6 @@ class Line:
     number: int | None
     boundary: str
     head: str
-    digest: str
     created_at: datetime.datetime
     unusable: bool = False
 
@@ -68,7 +67,6 @@ def line(row: Any) -> Line:
         number=row.number,
         boundary=row.boundary or "",
         head=row.head,
-        digest=row.digest,
         created_at=row.created_at,
         unusable=row.unusable and (row.size > SMALL or unusable_rows(json.loads(row.shown)) > 0),
     )

@@ -56,7 +56,7 @@ def _entry(run: models.Run, line: run_log.Line, said: run_words.Said) -> run_mod
         size=line.size,
         shortened=not whole,
         raw_url=reverse("run-entry", args=[run.pk, line.position]),
-        digest=line.digest,
+        digest=line.head,
         tokens=tokens or None,
         cost=now.dollars(micro, known=True) if micro else None,
     )
