@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import table
+from tests.harness import controls, table
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = 200
@@ -57,6 +57,12 @@ def test_the_table_names_each_point_or_says_why_not() -> None:
     named = {point for row in ROWS for _, point in row.wanted}
     left = {point for point in seams.names() if point not in named}
     assert {table.kind_of(point) for point in left} <= table.NOT_IN_A_RUN.keys()
+
+
+@pytest.mark.parametrize("name", controls.CONTROLS)
+def test_each_control_changes_what_is_there(name: str) -> None:
+    with controls.broken(name):
+        pass
 
 
 @pytest.mark.seconds

@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 
 from runs import lifecycle, models, planner, points, state
 from runs.engine import advance, preparing
-from runs.transitions import decisions, steps
-from runs.transitions.steps import occurrences, settle
+from runs.transitions import absent, answers, decisions, steps
+from runs.transitions.steps import occurrences
 
 CHECKED = "control.checked"
 """The point at which a wrongly built engine has looked, and has not acted yet."""
@@ -123,7 +123,7 @@ def do_nothing(stack: ExitStack) -> None:
 
 def answer_before_horizon(stack: ExitStack) -> None:
     """'It did not happen' is taken from a look before the horizon."""
-    _put(stack, decisions, "_check_horizon", lambda *_: None)
+    _put(stack, answers, "_check_horizon", lambda *_: None)
 
 
 def absent_at_once(stack: ExitStack) -> None:
@@ -150,7 +150,7 @@ def park_without_inbox(stack: ExitStack) -> None:
 
 def one_proof_for_all(stack: ExitStack) -> None:
     """A proof about the last send is taken for a proof about every send."""
-    _put(stack, settle, "_disproved", lambda *_: True)
+    _put(stack, absent, "attempts", lambda *_, **__: frozenset(range(100)))
 
 
 def resend_after_stop(stack: ExitStack) -> None:
