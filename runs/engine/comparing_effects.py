@@ -49,12 +49,24 @@ def occurrence(row: models.Occurrence) -> None:
     wanted = _undone(row) or (frozenset({learnt[-1]}) if learnt else _states(owner))
     if not learnt and owner.status in _RECEIVED and not _same_receipt(row, owner):
         raise Broken(f"{what}: its receipt is not that of its action {owner.pk}")
+    if row.receipt is not None and row.receipt not in _learnt_outside(owner):
+        raise Broken(f"{what}: nobody has told of its receipt")
     if row.state not in wanted:
         raise Broken(f"{what}: it is {row.state}, but its action {owner.pk} is {owner.status}")
 
 
 def _same_receipt(row: models.Occurrence, owner: models.Action) -> bool:
     return (row.receipt_position, row.receipt) == (owner.receipt_position, None)
+
+
+def _learnt_outside(owner: models.Action) -> list[object]:
+    """Return the receipts that came in otherwise than with the action's result: by evidence, or in a later answer."""
+    happened = owner.evidence.filter(outcome=models.Evidence.Outcome.HAPPENED)
+    found: list[object] = list(happened.values_list("content", flat=True))
+    for note in _answers(owner):
+        said = note.content.get("receipt") or note.content.get("reason")
+        found.append({"summary": said, "value": {"confirmed_by": note.content.get("by")}})
+    return found
 
 
 def _undone(row: models.Occurrence) -> frozenset[str]:
@@ -71,10 +83,18 @@ def _states(owner: models.Action) -> frozenset[str]:
     if owner.status != lifecycle.Action.ABANDONED:
         return _AGREES.get(owner.status, frozenset({lifecycle.Occurrence.VOID}))
     # Given up as unknowable; a later answer is a note in the log, and settles the occurrence alone.
-    reviews = owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT).values_list("pk", flat=True)
-    notes = models.Entry.objects.filter(run=owner.run_id, kind=lifecycle.EntryKind.NOTE).order_by("position")
     found: str = lifecycle.Occurrence.UNKNOWN
-    for note in notes:
-        if note.content.get("review") in reviews and note.content.get("answer") in _LATER:
-            found = _LATER[note.content["answer"]]
+    for note in _answers(owner):
+        found = _LATER[note.content["answer"]]
     return frozenset({found})
+
+
+def _answers(owner: models.Action) -> list[models.Entry]:
+    """Return the notes about answers that came when the action had been given up."""
+    reviews = set(owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT).values_list("pk", flat=True))
+    notes = models.Entry.objects.filter(run=owner.run_id, kind=lifecycle.EntryKind.NOTE).order_by("position")
+    return [
+        note
+        for note in notes
+        if note.content.get("review") in reviews and note.content.get("answer") in _LATER
+    ]

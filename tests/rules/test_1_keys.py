@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from runs import models
-from runs.engine import verdicts, verifier
+from runs.engine import preparing, verifier
 from runs.tools import contract
 from runs.transitions import absent
 from tests.engine import clockwork
@@ -89,7 +89,7 @@ def test_1_12_the_gate_holds_the_window_too(start: Start, reviewer: models.User)
     def over() -> None:
         models.Occurrence.objects.update(first_sent_at=timezone.now() - datetime.timedelta(hours=21.7))
 
-    with mock.patch("runs.engine.acting.verdicts.in_force", _after(over)):
+    with mock.patch("runs.engine.acting.preparing.tool_of", _after(over)):
         run = go(run)
     assert (run.status, World.effects()) == ("waiting", [])
     assert "time in which its key is known" in only_review(run).content["why"]
@@ -130,12 +130,12 @@ def _keys(run: models.Run) -> list[str]:
     return list(dict.fromkeys(line.content["key"] for line in lines))
 
 
-def _after(act: Callable[[], None]) -> Callable[[], object]:
-    """Return the policy reading, with something that happens right before it."""
-    real = verdicts.in_force
+def _after(act: Callable[[], None]) -> Callable[[models.Action], object]:
+    """Return what finds an action's tool, with something that happens right before it."""
+    real = preparing.tool_of
 
-    def reading() -> object:
+    def reading(action: models.Action) -> object:
         act()
-        return real()
+        return real(action)
 
     return reading

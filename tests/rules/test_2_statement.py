@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runs import models
-from runs.engine import advance, carrying, frontier, reading, verifier
+from runs.engine import advance, carrying, frontier, verifier
 from runs.transitions import holds, steps
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Changed, LostAuthority
@@ -71,7 +71,7 @@ def the_long_way(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(steps.plain, "replied", lambda work, record: False)
     patch.setattr(steps.plain, "started", lambda work, wish: None)
-    patch.setattr(reading.carrying, "looked", looked)
+    patch.setattr(carrying, "looked", looked)
 
 
 def test_2_1_the_statement_writes_what_the_long_way_writes(

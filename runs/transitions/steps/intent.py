@@ -202,7 +202,7 @@ def _not_now(work: Work, action: models.Action, review: models.Review | None, wh
     if wish.verdict == "deny":
         settle.denied(work, action, rule=wish.rule)
         return
-    action.error = why
+    action.error, work.run.error = why, ""
     work.log.append(
         lifecycle.EntryKind.DECISION,
         {"call": [action.reply_position, action.call_index], "verdict": "ask_again", "reason": why,
