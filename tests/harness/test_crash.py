@@ -15,7 +15,10 @@ from tests.harness import controls, table
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = 200
-ROWS = table.rows()
+ALL_ROWS = table.rows()
+WHICH = "first"
+"""The rows that the suite plays: each point once, for each protection. `--table` alone plays the others too."""
+ROWS = [row for row in ALL_ROWS if row.name.endswith(f" {WHICH}")]
 
 
 @lru_cache(maxsize=4)
@@ -41,20 +44,20 @@ def test_nothing_is_doubled_or_lost() -> None:
 @pytest.mark.seconds
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_death_at_every_point(row: table.Row) -> None:
-    told = harness("--table")["rows"][row.name]
+    told = harness("--table", WHICH)["rows"][row.name]
     assert told["violations"] == []
     assert told["befell"] >= told["wanted"]
 
 
 @pytest.mark.seconds
 def test_the_table_leaves_a_database_that_verifies() -> None:
-    assert harness("--table")["verified"] == []
+    assert harness("--table", WHICH)["verified"] == []
 
 
 def test_the_table_names_each_point_or_says_why_not() -> None:
     from tests.harness import seams
 
-    named = {point for row in ROWS for _, point in row.wanted}
+    named = {point for row in ALL_ROWS for _, point in row.wanted}
     left = {point for point in seams.names() if point not in named}
     assert {table.kind_of(point) for point in left} <= table.NOT_IN_A_RUN.keys()
 
