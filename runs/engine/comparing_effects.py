@@ -91,10 +91,13 @@ def _states(owner: models.Action) -> frozenset[str]:
 
 def _answers(owner: models.Action) -> list[models.Entry]:
     """Return the notes about answers that came when the action had been given up."""
-    reviews = set(owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT).values_list("pk", flat=True))
-    notes = models.Entry.objects.filter(run=owner.run_id, kind=lifecycle.EntryKind.NOTE).order_by("position")
+    asked = owner.reviews.filter(kind=lifecycle.ReviewKind.IN_DOUBT)
+    reviews = dict(
+        asked.values_list("pk", "run_id")
+    )  # a later attempt that waits for it asks in its own name
+    notes = models.Entry.objects.filter(run__in=set(reviews.values()), kind=lifecycle.EntryKind.NOTE)
     return [
         note
-        for note in notes
+        for note in notes.order_by("run_id", "position")
         if note.content.get("review") in reviews and note.content.get("answer") in _LATER
     ]

@@ -12,7 +12,7 @@ from runs.engine import verifier
 from tests.harness import controls, machine, shifted, workers
 from tests.harness.stage import Stage
 
-EXAMPLES = int(os.environ.get("CKPTSITE_MACHINE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("CKPTSITE_MACHINE_EXAMPLES", "10"))
 STEPS = 40
 
 

@@ -294,5 +294,5 @@ def test_the_schema_names_exactly_the_keys_that_are_read() -> None:
 def test_providers_are_found_by_name() -> None:
     assert registry.get("playbook").name == "playbook"
     assert {"playbook", "replay"} <= set(registry.names())
-    with pytest.raises(registry.UnknownProvider, match="no provider 'gpt'; there is playbook, replay"):
+    with pytest.raises(registry.UnknownProvider, match=r"no provider 'gpt'; there is .*playbook, replay"):
         registry.get("gpt")

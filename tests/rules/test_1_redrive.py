@@ -13,6 +13,7 @@ from runs.transitions import switches
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid
 from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.test_unknown import crash, tomorrow
 from tests.engine.world import Allowed, World
 from tests.rules.branching import checkpoint, redrive, through
 
@@ -146,4 +147,26 @@ def test_1_3_what_a_person_made_something_else_is_never_simply_allowed(
         f"olga changed just this into something else in run {second.pk}" in only_review(third).content["why"]
     )
     assert [line["name"] for line in World.effects()] == ["pay another"]
+    verifier.verify()
+
+
+def test_1_15_what_an_earlier_attempt_gave_up_is_asked_about_in_the_one_that_waits_for_it(
+    start: Start, operator: models.User, reviewer: models.User
+) -> None:
+    """The unknown effect blocks its identity in every attempt; whoever waits for it asks, and the answer counts."""
+    run = go(start(step("unprotected", "pay", required=False)))
+    answer(only_review(run), reviewer, "approve")
+    crash(run, before=True)
+    answer(only_review(go(run)), reviewer, "unknown")
+    assert go(run).status == "succeeded"
+    new = redrive(run, checkpoint(run, "planned"), operator)
+    answer(only_review(go(new)), reviewer, "approve")
+    new = go(new)
+    assert (new.status, new.reason) == ("waiting", "blocked")
+    question = only_review(new)
+    assert question.action is not None
+    assert (question.kind, question.action.run_id) == ("in_doubt", run.pk)
+    answer(question, reviewer, "absent_leave", rendered_at=tomorrow())
+    assert go(new).status == "succeeded", new.error
+    assert len(World.effects("pay")) == 1
     verifier.verify()

@@ -68,6 +68,8 @@ def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Actio
     review = models.Review.objects.select_related("action").get(pk=fact.content["review"], run=work.run)
     if review.action is None:
         return review, None
+    if review.action.run_id != work.run.pk:  # an earlier attempt's effect that this one waits for
+        return review, models.Action.objects.select_for_update(of=("self",)).get(pk=review.action_id or 0)
     return review, work.action((review.action.reply_position, review.action.call_index))
 
 
