@@ -118,8 +118,11 @@ def _acknowledged(run: models.Run, notes: dict[str, Any]) -> list[str]:
     found = []
     committed = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.INTENT).count()
     acks = [ack for ack in notes["acks"] if ack["taken"] and ack["run"] == run.pk]
+    # Who lifted a hold may have died before saying so: then nobody knows which intents came before it.
+    lifts = models.Fact.objects.filter(run=run, kind=models.Fact.Kind.RESUME).count()
+    unsaid = lifts > sum(ack["what"] == "resume" for ack in acks)
     for index, ack in enumerate(acks):
-        if ack["what"] not in HOLDS:
+        if ack["what"] not in HOLDS or (ack["what"] == "pause" and unsaid):
             continue
         lifted = next((other for other in acks[index + 1 :] if other["what"] == HOLDS[ack["what"]]), None)
         until = committed if lifted is None else lifted["intents"]
