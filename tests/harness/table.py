@@ -20,7 +20,7 @@ ALIKE = frozenset(
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
      "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
-     "cancel", "fail", "happened_intent"}
+     "cancel", "fail"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
 
@@ -38,6 +38,7 @@ NOT_IN_A_RUN = {
     "release_restored": _RESTORE,
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
+    "happened_intent": "the same, after another one",
     "reply_intent": "an effect that nobody has to release: the tests of the gate and of the carried frontier play it",
 }
 """Kinds without a row, and why."""
