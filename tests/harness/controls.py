@@ -72,7 +72,7 @@ CONTROLS: dict[str, Control] = {
                 protections=("unprotected", "lookup"),
             )
         ),
-        caught_as=("doubled", "repeated", "verifier"),
+        caught_as=("unfenced",),
     ),
     "number-by-calls": Control(
         breaks=wrongs.number_by_calls,

@@ -8,12 +8,10 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from django.db import connection
-
 from runs import lifecycle
 from tests.harness import bots
 from tests.harness.hands import Report
-from tests.harness.outcome import Look, Outcome
+from tests.harness.outcome import Look, Outcome, look
 from tests.harness.plan import Death, Plan
 from tests.harness.theatre import Await, Go, Order, Steps
 from tests.harness.world import LATE_SECONDS, PACE, World
@@ -25,7 +23,7 @@ STALLED_WITHIN = 3.0 * PACE
 MEANWHILE = 0.06 * PACE
 """How long somebody who acts while a process stands still with locks is given, before that goes on."""
 TRIES = 12
-FROZEN = "idle-in-transaction"
+FROZEN = ("idle-in-transaction", "server closed the connection")
 """What befalls a process that stood still with locks in hand: it loses them, and its act comes to nothing."""
 STILL = 3.0 * PACE
 """So many orders in a row that change nothing, for so many seconds, mean that nothing will."""
@@ -77,17 +75,9 @@ class Trial:
 
     def look(self) -> Look:
         """Return the attempt that something is to be done about, as it stands now; the newest if there is none."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT id, status, extract(epoch FROM coalesce(lease_until, wake_at) - clock_timestamp())::float8,"
-                " (SELECT count(*) FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open'),"
-                " fence, position, inbox, folded FROM runs_run r WHERE root_id = %s ORDER BY id",
-                [self._root],
-            )
-            rows = cursor.fetchall()
-        open_ones = [row for row in rows if row[1] not in lifecycle.RUN_ENDED or row[3]]
-        self.outcome.run, status, due, asked, *_ = (open_ones or rows[-1:])[0]
-        return Look(status=status, due=due or 0.0, open=asked, moved=tuple(row[3:] for row in rows))
+        found = look(self._root)
+        self.outcome.run = found.run
+        return found
 
     def _start(self) -> Acting:
         rows: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
@@ -237,7 +227,7 @@ class Trial:
         self.outcome.passed.update(report.passed)
         if report.how == "done" and isinstance(report.value, dict):
             self.outcome.counts.update(report.value.get("counts", {}))
-        if report.how == "fault" and FROZEN not in report.value:
+        if report.how == "fault" and not any(words in report.value for words in FROZEN):
             self.outcome.violations.append(f"fault: {report.value}")
 
     def _stall(self, report: Report, death: Death, do: str) -> Generator[Steps | float, list[Report], Report]:
@@ -258,7 +248,10 @@ class Trial:
             self._count(rival)
             rivals = ()
             if rival.how == "asks":  # who took over stands still in turn, while the first one goes on
+                before = self.look().lines
                 (first,) = yield Steps((Go(report.hand),), within=STALLED_WITHIN)
+                if self.look().lines != before:
+                    self.outcome.violations.append("unfenced: who had lost the run has written to its log")
                 waits = (Await(report.hand),) if first.how == "pending" else ()
                 rival, *late = yield Steps((Go(rival.hand), *waits))
                 self._count(rival)

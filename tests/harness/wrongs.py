@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 from django.db import connection
-from django.db.models import QuerySet
 
 from runs import lifecycle, models, planner, points, state
 from runs.engine import advance, preparing
@@ -62,7 +61,7 @@ def no_fence(stack: ExitStack) -> None:
 def number_by_calls(stack: ExitStack) -> None:
     """An effect's number is that of its call: the nth proposal of this identity in its attempt."""
 
-    def find(work: Any, action: models.Action) -> occurrences.Found:
+    def find(work: Any, action: models.Action, **_: Any) -> occurrences.Found:
         same = models.Action.objects.filter(
             run=action.run_id, tool=action.tool, identity_digest=action.identity_digest, pk__lt=action.pk
         ).exclude(pk=action.pk)
@@ -88,17 +87,16 @@ def no_digest_check(stack: ExitStack) -> None:
 
 def check_then_act(stack: ExitStack) -> None:
     """Whoever decides looks at the question first, and writes later what follows from what was seen then."""
-    real, get = decisions.decide, QuerySet.get
+    real, lock = decisions.decide, decisions.locked
 
     def decide(review_id: int, *args: Any, **more: Any) -> Any:
-        seen = models.Review.objects.select_related("action").get(pk=review_id)
+        seen = models.Review.objects.select_related("action__occurrence").get(pk=review_id)
         points.reach(CHECKED)
 
-        def stale(query: QuerySet[Any], *given: Any, **named: Any) -> Any:
-            row = get(query, *given, **named)
-            return copy.copy(seen) if isinstance(row, models.Review) and row.pk == review_id else row
+        def stale(review_ids: Iterable[int]) -> dict[int, models.Review]:
+            return lock(review_ids) | {review_id: copy.copy(seen)}
 
-        with mock.patch.object(QuerySet, "get", stale):
+        with mock.patch.object(decisions, "locked", stale):
             return real(review_id, *args, **more)
 
     _put(stack, decisions, "decide", decide)
