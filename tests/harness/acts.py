@@ -10,14 +10,15 @@ from unittest import mock
 from django.db import connection
 
 from runs import hints, lifecycle, models
-from runs.engine import acting, advance, clock
+from runs.engine import acting, advance, clock, reading
 from runs.transitions import clocks, starts, tenures
 from tests.harness import bots, oracle
 from tests.harness import plan as plans
 from tests.harness.hands import Command
-from tests.harness.world import World
+from tests.harness.world import PACE, World
 
 AGENT = "harness"
+BACKOFF = 2.5 * PACE
 
 
 class Deaf:
@@ -36,7 +37,8 @@ def quiet() -> None:
     deaf = Deaf()
     mock.patch.object(hints, "current_app", deaf).start()
     mock.patch.object(hints, "_client", return_value=deaf).start()
-    mock.patch.object(acting, "BACKOFF", 0.02).start()
+    for retrying in (acting, reading):
+        mock.patch.object(retrying, "BACKOFF", BACKOFF).start()
     # Each hand is a machine of its own: nobody else's clock ends it when it stands still.
     mock.patch.object(tenures, "_known", lambda pid: (f"machine {pid}", "")).start()
 

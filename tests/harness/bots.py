@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runs import lifecycle, models
+from runs.policies import rules
 from runs.transitions import (
     branches,
     budgets,
@@ -167,8 +168,8 @@ def act(run: models.Run, what: str) -> bool:
                 _strand(run)
             case "tamper":
                 wrongs.tamper(run)
-            case "policy" | "quorum":
-                _set_policy(quorum=2 if what == "quorum" else 1)
+            case "policy" | "quorum" | "allow":
+                _set_policy(what)
             case "pause_all" | "resume_all":
                 switches.pause_all(what == "pause_all", by=actor(ADMIN))
     except refusals.Refused:
@@ -223,14 +224,14 @@ def _touch(review: models.Review, what: str) -> None:
     edits.edit(review.pk, given, by=by)
 
 
-def _set_policy(*, quorum: int) -> None:
-    """Put the policy in force anew, with so many people to release each effect."""
-    newest = models.PolicyVersion.objects.order_by("-id").first()
-    assert newest is not None
-    rules = [
-        {**rule, "quorum": quorum} if rule["verdict"] == "review" else rule for rule in newest.rules["rules"]
+def _set_policy(what: str) -> None:
+    """Put the policy in force anew: as a new installation has it, with two people for each effect, or with none."""
+    changes: dict[str, dict[str, Any]] = {"quorum": {"quorum": 2}, "allow": {"verdict": "allow"}}
+    change = changes.get(what, {})
+    wanted = [
+        {**rule, **change} if rule["verdict"] == "review" else rule for rule in rules.DEFAULT_RULES["rules"]
     ]
-    switches.set_policy({**newest.rules, "rules": rules}, reason="as it was", by=actor(ADMIN))
+    switches.set_policy({**rules.DEFAULT_RULES, "rules": wanted}, reason="as it was", by=actor(ADMIN))
 
 
 def _strand(run: models.Run) -> None:

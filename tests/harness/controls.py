@@ -112,7 +112,7 @@ CONTROLS: dict[str, Control] = {
     ),
     "quorum-by-count": Control(
         breaks=wrongs.check_then_act,
-        plans=_plans(Death(point=wrongs.CHECKED, how="act", act="approve"), quorum=2),
+        plans=_plans(Death(point=wrongs.CHECKED, how="act", act="approve"), policy="quorum"),
         caught_as=("lost",),
     ),
     "one-proof-for-all": Control(

@@ -28,7 +28,7 @@ def judge(run: models.Run, facts: Facts, notes: dict[str, Any]) -> list[str]:
         found += [
             *_ended(attempt, notes),
             *ledger.asked(attempt),
-            *_released(attempt),
+            *([] if notes.get("allowed") else _released(attempt)),
             *_acknowledged(attempt, notes),
             *_log(attempt),
             *_questions(attempt),

@@ -50,11 +50,12 @@ def look(root: int) -> Look:
         cursor.execute(
             "SELECT id, status, extract(epoch FROM coalesce(lease_until, wake_at) - clock_timestamp())::float8,"
             " (SELECT count(*) FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open'),"
-            " fence, position, inbox, folded FROM runs_run r WHERE root_id = %s ORDER BY id",
+            " fence, position, inbox, folded, mode FROM runs_run r WHERE root_id = %s ORDER BY id",
             [root],
         )
         rows = cursor.fetchall()
     open_ones = [row for row in rows if row[1] not in lifecycle.RUN_ENDED or row[3]]
+    open_ones.sort(key=lambda row: row[-1] != "dry_run")  # a trial beside a run waits for nobody
     run, status, due, asked, *_ = (open_ones or rows[-1:])[0]
     moved = tuple(row[3:] for row in rows)
     return Look(

@@ -1,4 +1,4 @@
-"""The people of the harness and its agent, whose steps come from its input: a read, and effects asked all at once."""
+"""The people of the harness, and its agent: a read and a loop of effects for each protection, as its input says."""
 
 from __future__ import annotations
 

@@ -79,7 +79,9 @@ class Plan:
     deaths: tuple[Death, ...] = ()
     people: People = People()
     twice: bool = False  # each effect is asked for twice in one reply
-    quorum: int = 1  # so many people release an effect, by a policy that is set first
+    policy: str = (
+        ""  # one that is set before the run and taken back after it: quorum (of two), allow (everything)
+    )
     age: float = 0.0  # how likely the window of a key passes while nobody looks
     reads: tuple[str, ...] = ()  # how the world treats the reads of the run
 

@@ -20,9 +20,15 @@ ALIKE = frozenset(
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
      "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
-     "cancel", "fail"}
+     "cancel", "fail", "happened_intent",
+     "reply_intent"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
+
+ALONE = frozenset(
+    {"policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent", "reply_intent"}
+)
+"""Kinds that concern every run of a database, or that any clock may do: one run at a time."""
 
 _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play it"
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
@@ -38,10 +44,12 @@ NOT_IN_A_RUN = {
     "release_restored": _RESTORE,
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
-    "happened_intent": "the same, after another one",
-    "reply_intent": "an effect that nobody has to release: the tests of the gate and of the carried frontier play it",
 }
 """Kinds without a row, and why."""
+TOGETHER = ("lookup",) * 3 + ("idempotent",) * 3
+"""Effects of one reply, released at once: rows of one loop, and so of one tool."""
+NOBODY_INSIDE = {"read.before_commit": "one statement stores a read; only its long way has an inside"}
+"""Points without a row, and why."""
 ONLY: dict[str, tuple[str, str]] = {
     "lookup": ("lookup", "only what can be looked up is looked up"),
 }
@@ -72,7 +80,9 @@ def rows() -> list[Row]:
 
 
 def _points() -> Iterator[Row]:
-    points = [point for point in seams.names() if kind_of(point) not in NOT_IN_A_RUN]
+    points = [
+        point for point in seams.names() if kind_of(point) not in NOT_IN_A_RUN and point not in NOBODY_INSIDE
+    ]
     for number, point in enumerate(points):
         if kind_of(point) in ALIKE:
             given: list[tuple[str, ...]] = [PROTECTIONS]
@@ -94,6 +104,7 @@ def unreachable(point: str, protection: str) -> str:
 def excluded() -> list[str]:
     """Return what stands in no row, and why."""
     found = [f"{kind}: {why}" for kind, why in NOT_IN_A_RUN.items()]
+    found += [f"{point}: {why}" for point, why in NOBODY_INSIDE.items()]
     return found + [f"{kind} of other tools than {only}: {why}" for kind, (only, why) in ONLY.items()]
 
 
@@ -119,7 +130,7 @@ def _row(point: str, protections: tuple[str, ...], which: str, deaths: tuple[Dea
         name=f"{point} {'all' if len(protections) > 1 else protections[0]} {which}",
         plan=replace(scene, deaths=_led_to(point, deaths)),
         wanted=tuple((how, point) for _ in deaths[: passes(point)]),
-        alone=kind in {"policy", "switch", "interrupt", "switch_wake"},
+        alone=kind in ALONE,
     )
 
 
@@ -141,10 +152,9 @@ def _led_to(point: str, deaths: tuple[Death, ...]) -> tuple[Death, ...]:
             return (Death(point="prepare.before", how="act", act="pause", then=first), *deaths[1:])
         case "switch_wake":  # when everything is let go on again
             return (Death(point="prepare.before", how="act", act="pause_all"), *deaths)
-        case "interrupt" | "switch":
-            return (Death(point="prepare.before", how="act", act="pause_all", theirs=first), *deaths[1:])
-        case "policy":
-            return (Death(point="prepare.before", how="act", act="policy", theirs=first), *deaths[1:])
+        case "interrupt" | "switch" | "policy":
+            act = "policy" if kind_of(point) == "policy" else "pause_all"
+            return tuple(Death(point="prepare.before", how="act", act=act, theirs=death) for death in deaths)
     return deaths
 
 
@@ -180,12 +190,16 @@ PEOPLE: dict[str, People] = {
 
 def scenes(kind: str, protections: tuple[str, ...]) -> Plan:
     """Return the plan, still without deaths, in which a run comes to the points of this kind."""
+    allowed = kind in {"happened_intent", "reply_intent"}
+    if allowed or kind == "refill":
+        protections = TOGETHER
     effects = tuple(
         Effect(protection=one, faults=DOUBTS[one] if kind == "doubt" else FAULTS.get(kind, ()))
         for one in protections
     )
-    reads = ("refused",) if kind in {"read_failed", "fail"} else ()
-    return Plan(seed=0, effects=effects, people=PEOPLE.get(kind, People()), reads=reads)
+    reads = ("refused",) * 3 if kind in {"read_failed", "fail"} else ()
+    policy = "allow" if allowed else ""
+    return Plan(seed=0, effects=effects, people=PEOPLE.get(kind, People()), reads=reads, policy=policy)
 
 
 def _wire() -> Iterator[Row]:

@@ -63,15 +63,15 @@ class _Effect(contract.Tool):
     def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
         return contract.Preview(summary=f"Will do {args.name}.", target=args.name)
 
-    def precondition(self, args: Any, ctx: contract.Context) -> dict[str, Any]:
-        return {"the world": "as it was"}
-
 
 @registry.register
 class Bare(_Effect):
-    """Only a person can say."""
+    """Only a person can say; the world is read again right before acting."""
 
     name = "harness.unprotected"
+
+    def precondition(self, args: Any, ctx: contract.Context) -> dict[str, Any]:
+        return {"the world": "as it was"}
 
 
 @registry.register

@@ -69,6 +69,8 @@ class Trial:
                 yield STILL / TRIES
             last = now
         yield LATE_SECONDS + 0.05
+        if self.plan.policy:
+            yield from self._act("policy")
         yield from self._judge()
         self.outcome.seconds = time.monotonic() - began
         return self.outcome
@@ -88,14 +90,13 @@ class Trial:
             faults[f"{tag}-{index}"] = list(effect.faults)
         self.outcome.names = list(faults)
         self.tag = tag
-        self.world.plan(faults)
-        faults[tag] = list(self.plan.reads)
+        self.world.plan(faults | {tag: list(self.plan.reads)})
         given = {"name": tag, **rows}
         while (report := (yield from self._do("start", {"given": given, "token": tag}))).how != "done":
             continue  # whoever asked sends the same form again
         self.outcome.run = self._root = report.value
-        if self.plan.quorum > 1:
-            yield from self._act("quorum")
+        if self.plan.policy:
+            yield from self._act(self.plan.policy)
 
     def _move(self, now: Look) -> Generator[Steps | float, list[Report], float]:
         """Do what is next; return how long there is nothing to do."""
@@ -152,7 +153,7 @@ class Trial:
                 return 0.0
         given = {"run": self.outcome.run, "plan": self.plan.as_json(), "turn": self._turn}
         orders = [("people", given | {"who": bots.REVIEWERS[0]})]
-        if dice.random() < likely.race or self.plan.quorum > 1:
+        if dice.random() < likely.race or self.plan.policy == "quorum":
             orders.append(("people", given | {"who": bots.REVIEWERS[1]}))
         reports = yield from self._side_by_side(orders)
         if dice.random() < likely.withdraw and self._acted["withdraw"] < 2:
@@ -283,6 +284,7 @@ class Trial:
         notes = {
             "stalled": self._stalled,
             "acks": self._acks,
+            "allowed": self.plan.policy == "allow",
             "too_early": self.outcome.counts["too_early_taken"],
         }
         given = {"run": self.outcome.run, "names": [*self.outcome.names, self.tag]}
