@@ -6,6 +6,7 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import run_state_machine_as_test
 
 from runs.engine import verifier
@@ -20,7 +21,7 @@ def play(examples: int, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
     """Run the machine; its seed is fixed, so it takes the same steps each time."""
     steps = settings(
         max_examples=examples, stateful_step_count=STEPS, deadline=None, derandomize=True, database=None,
-        suppress_health_check=list(HealthCheck), phases=phases,
+        suppress_health_check=list(HealthCheck), phases=phases, report_multiple_bugs=False,
     )  # fmt: skip
     with shifted.shifted() as clock, workers.working() as hands:
         machine.Machine.stage = Stage(clock, hands)
@@ -42,6 +43,11 @@ def test_nothing_that_may_happen_breaks_a_guarantee() -> None:
 @pytest.mark.seconds
 @pytest.mark.django_db(transaction=True)
 def test_a_wrong_engine_is_caught() -> None:
-    """An engine that sends whatever is unknown again: the same machine finds what it doubles."""
-    with controls.broken("naive-retry"), pytest.raises(AssertionError, match="doubled"):
+    """An engine that sends whatever is unknown again: the same machine finds what it doubles.
+
+    Played again, the same steps may go another way, since zombies are threads; once caught is caught.
+    """
+    with controls.broken("naive-retry"), pytest.raises((AssertionError, FlakyFailure)) as caught:
         play(100, phases=(Phase.generate,))
+    found = caught.value.exceptions if isinstance(caught.value, FlakyFailure) else (caught.value,)
+    assert [error for error in found if isinstance(error, AssertionError) and "doubled" in str(error)], found
