@@ -133,7 +133,7 @@ def next_move(now: Situation) -> Move:
 
 def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datetime.datetime, str]]) -> Move:
     able = _in_turn(now, calls)
-    held = tuple(call for call in able if call.is_effect and _to_prepare(call))
+    held = tuple(call for call in able if call.is_effect and _to_prepare(call) and call.id not in now.blocked)
     if held:
         return Prepare(calls=held)
     paused = [call for call in able if call.tool in now.paused_tools]

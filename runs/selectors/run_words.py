@@ -162,6 +162,9 @@ def _decision(line: Line, names: Names) -> Said:
         return Said(
             title=f"Has to be asked again: {what}", icon="rotate-ccw", tone=ASK, text=reason, action=action
         )
+    if content.get("verdict") == "blocked":
+        title = f"Waits until it is known whether an equal one happened: {what}"
+        return Said(title=title, icon="clock", action=action)
     if content.get("verdict") == "back_off":
         return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
     who = names.person(str(content.get("by") or "ckptsite"))

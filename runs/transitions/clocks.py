@@ -145,14 +145,18 @@ def _startable() -> Q:
 def wake_stranded() -> int:
     """Return how many waiting runs had nothing to wait for, or an unread fact, and were queued and audited.
 
-    It should find none; it is the net under lost wake-ups and edits by hand.
+    It is the net under lost wake-ups and edits by hand. And it finds what is no longer blocked: evidence about another
+    run's effect, which may be closed, locks that run only.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT r.id FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
             " SELECT 1 FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open') AND NOT EXISTS ("
             " SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
-            " WHERE a.run_id = r.id AND o.state IN ('open', 'unknown'))) ORDER BY r.id LIMIT %s",
+            " WHERE a.run_id = r.id AND o.state IN ('open', 'unknown'))"
+            " OR EXISTS (SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
+            " WHERE a.run_id = r.id AND a.status IN ('held', 'approved') AND o.state NOT IN ('open', 'unknown')))"
+            " ORDER BY r.id LIMIT %s",
             [BATCH],
         )
         ids = [row[0] for row in cursor.fetchall()]

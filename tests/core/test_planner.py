@@ -109,6 +109,8 @@ def test_a_blocked_effect_waits_for_the_block() -> None:
     assert move(call(0, "approved"), call(1, "approved"), blocked=frozenset({(5, 0)})) == planner.Act(
         call=call(1, "approved")
     )
+    assert move(call(0, "held"), blocked=frozenset({(5, 0)})) == planner.Wait(reason="blocked")
+    assert move(call(0, "held")) == planner.Prepare(calls=(call(0, "held"),))
 
 
 def test_the_earliest_alarm_wakes_the_run() -> None:

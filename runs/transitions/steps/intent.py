@@ -12,7 +12,7 @@ from runs import exact, lifecycle, models, rights
 from runs.state import CallId
 from runs.transitions import clock_time, log, restores
 from runs.transitions.refusals import Changed
-from runs.transitions.steps import occurrences, settle
+from runs.transitions.steps import blocking, occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -96,17 +96,13 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         if action.not_before is not None and action.not_before > work.now:
             raise Changed(f"action {action.pk} may not start yet")
         found = occurrences.find(work, action, beside=_beside(review))
+        if blocking.holds_up(work, action, found):
+            return None
         if found.standing is not None:
             settle.absorb(work, action, found.standing, review)
             return None
         if found.others:
             _not_now(work, action, review, "the same was done before with other arguments", wish)
-            return None
-        if found.blocking is not None:
-            action.blocked_by = found.blocking
-            action.save(update_fields=["blocked_by"])
-            if found.blocking.owner.status == lifecycle.Action.ABANDONED:
-                settle.ask_about_earlier(work, found.blocking.owner)
             return None
         if found.waived is not None and review is None:
             why = "it was done before, and may be done once more only if a person says so"

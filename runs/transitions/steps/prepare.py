@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import clock_time, log, texts, words
-from runs.transitions.steps import closing, occurrences, settle, wider
+from runs.transitions.steps import blocking, closing, occurrences, settle, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -32,12 +32,16 @@ class Prepared:
 
 
 def prepare(claim: Claim, prepared: list[Prepared]) -> None:
-    """Open one review for each action that is still proposed, or held without a review. Refuses LostAuthority."""
+    """Open one review for each action that is still proposed, or held without a review. Refuses LostAuthority.
+
+    One that waits for an equal effect whose outcome nobody knows yet is held without a question of its own.
+    """
     with fenced(claim, "prepare") as work:
         for item in prepared:
             action = work.action(item.call)
             if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:
                 continue
+            blocking.over(work, action)
             if settle.absorbed_before(work, action):
                 continue
             if item.verdict.verdict == "deny":
@@ -45,7 +49,10 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
                 continue
             if _decided_meanwhile(action):
                 continue
-            _open(work, action, item)
+            found = occurrences.find(work, action)
+            if blocking.hold(work, action, found):
+                continue
+            _open(work, action, item, found)
             work.inbox_changed = True
         # People go on from here with other arguments: the calls are open, and nothing is done yet.
         work.log.checkpoint(lifecycle.Boundary.WAITING if work.inbox_changed else lifecycle.Boundary.RESULT)
@@ -77,7 +84,7 @@ def _deny(work: Work, action: models.Action, item: Prepared) -> None:
     closing.close_effect(work, action, status=action.status, text=words.denied(item.verdict.rule), ran=False)
 
 
-def _open(work: Work, action: models.Action, item: Prepared) -> None:
+def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.Found) -> None:
     terms = item.verdict.terms
     action.preview = dict(item.preview) if item.preview is not None else None
     action.precondition = dict(item.precondition) if item.precondition is not None else None
@@ -93,9 +100,8 @@ def _open(work: Work, action: models.Action, item: Prepared) -> None:
         "notes": list(item.notes),
         "rule": item.verdict.rule,
     }
-    others = occurrences.find(work, action).others
-    if others:
-        review.content = {**review.content, "beside": wider.beside(action, others)}
+    if found.others:
+        review.content = {**review.content, "beside": wider.beside(action, found.others)}
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))

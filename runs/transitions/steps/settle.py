@@ -37,7 +37,7 @@ def happened(
     asked = action.status == lifecycle.Action.IN_DOUBT
     work.move(action, lifecycle.Action.SUCCEEDED, receipt_position=line.position, error="")
     if asked:
-        _close_question(work, action)
+        close_question(work, action)
 
 
 def did_not_happen(
@@ -72,7 +72,7 @@ def did_not_happen(
     if key_used and status == lifecycle.Action.APPROVED and action.occurrence is not None:
         occurrences.next_key(work, action.occurrence)
     work.move(action, status, error=texts.storable(reason))
-    _close_question(work, action)
+    close_question(work, action)
     if status == lifecycle.Action.FAILED:
         closing.close_effect(work, action, status=status, text=f"Not done: {reason}", ran=True)
 
@@ -144,14 +144,14 @@ def learnt_later(work: Work, owner: models.Action) -> None:
     """Evidence has settled an effect that was given up: close the question about it; whoever waits for it goes on."""
     occurrence = models.Occurrence.objects.get(pk=owner.occurrence_id or 0)
     if occurrence.state in {lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID}:
-        _close_question(work, owner)
+        close_question(work, owner)
         if occurrence.state == lifecycle.Occurrence.STANDING:
             _ask_the_blocked(work, owner)
 
 
 def _ask_the_blocked(work: Work, owner: models.Action) -> None:
     """Ask anew about every released action that waited for an effect which did happen."""
-    for action in _blocked(work, owner):
+    for action in _blocked(work, owner, lifecycle.Action.APPROVED):
         models.Review.objects.filter(
             action=action, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
         ).update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now)
@@ -164,12 +164,9 @@ def _ask_the_blocked(work: Work, owner: models.Action) -> None:
         work.move(action, lifecycle.Action.HELD, not_before=None, blocked_by=None, error=why)
 
 
-def _blocked(work: Work, owner: models.Action) -> list[models.Action]:
-    return list(
-        models.Action.objects.select_for_update(of=("self",)).filter(
-            run=work.run, blocked_by=owner.occurrence, status=lifecycle.Action.APPROVED
-        )
-    )
+def _blocked(work: Work, owner: models.Action, *statuses: str) -> list[models.Action]:
+    rows = models.Action.objects.select_for_update(of=("self",)).order_by("pk")
+    return list(rows.filter(run=work.run, blocked_by=owner.occurrence, status__in=statuses))
 
 
 def answered_later(
@@ -179,11 +176,14 @@ def answered_later(
 
     Whoever waits for it is asked anew if it happened, goes on if it did not, and is closed if it can't be known.
     """
+    assert owner.occurrence is not None
+    if work.occurrence(owner.occurrence).state != lifecycle.Occurrence.UNKNOWN:
+        return  # evidence was first, and says what is so
     if answer == "happened":
         occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
         _ask_the_blocked(work, owner)
     elif answer == "unknown":
-        for action in _blocked(work, owner):
+        for action in _blocked(work, owner, lifecycle.Action.HELD, lifecycle.Action.APPROVED):
             work.move(action, lifecycle.Action.SUPERSEDED, blocked_by=None)
             closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
     else:
@@ -213,6 +213,8 @@ def abandoned(work: Work, action: models.Action, *, who: str) -> None:
     _receipt(work, action, attempt=0, outcome="unknown", source="person", status=lifecycle.Action.ABANDONED)
     work.move(action, lifecycle.Action.ABANDONED)
     closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
+    if _blocked(work, action, lifecycle.Action.HELD, lifecycle.Action.APPROVED):
+        ask_about_earlier(work, action)
 
 
 def absorbed_before(work: Work, action: models.Action) -> bool:
@@ -277,7 +279,7 @@ def _receipt(
     work.log.append(lifecycle.EntryKind.RECEIPT, content)
 
 
-def _close_question(work: Work, action: models.Action) -> None:
+def close_question(work: Work, action: models.Action) -> None:
     """Close an open question about an outcome that is now known."""
     closed = models.Review.objects.filter(
         run=work.run, action=action, kind=lifecycle.ReviewKind.IN_DOUBT, status=lifecycle.Review.OPEN
