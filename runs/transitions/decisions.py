@@ -36,16 +36,16 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     is closed, expired, at another revision, or evidence has arrived that wasn't seen.
     """
     answer = checked(answer)
-    if (repeated := _repeated(review_id, answer, by)) is not None:
-        return repeated
+    if (known := repeated(review_id, answer, by)) is not None:
+        return known
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
     try:
         with committing("decide"):
             run = inbox.lock(run_id)
             review = locked([review_id])[review_id]
             # Two clicks at once: the second has waited for the lock, and the first has recorded its answer.
-            if (repeated := _repeated(review_id, answer, by)) is not None:
-                return repeated
+            if (known := repeated(review_id, answer, by)) is not None:
+                return known
             decision = record(run, review, answer, by=by)
             tell_auditors(run, review, answer, by=by)
             if _stops(review, answer) and run.stop_at is None and run.status not in lifecycle.RUN_ENDED:
@@ -175,7 +175,7 @@ def extend(review_id: int, *, reason: str, by: Actor) -> models.Review:
         return review
 
 
-def _repeated(review_id: int, answer: Answer, by: Actor) -> models.Decision | None:
+def repeated(review_id: int, answer: Answer, by: Actor) -> models.Decision | None:
     """Return what this form's token has recorded before; refuse (Stale) another question, verdict or person."""
     known = models.Decision.objects.filter(token=answer.token).select_related("review", "person").first()
     if known is None:
