@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from runs import lifecycle
 from runs.models import log
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
+from runs.models.guards import Guard
 
 
 class Action(models.Model):
@@ -23,17 +24,17 @@ class Action(models.Model):
     run = models.ForeignKey(
         "runs.Run", on_delete=models.PROTECT, related_name="actions", db_constraint=False, db_index=False
     )
-    reply_position = models.PositiveIntegerField()
-    call_index = models.PositiveIntegerField()
+    reply_position = models.IntegerField()
+    call_index = models.IntegerField()
     step = models.CharField(max_length=120, blank=True)
     tool = models.CharField(max_length=120)
     contract = DigestField()
     effect = models.CharField(max_length=12)
-    tier = models.PositiveSmallIntegerField()
+    tier = models.SmallIntegerField()
     protection = models.CharField(max_length=12)
     status = models.CharField(max_length=12, choices=choices(lifecycle.Action))
 
-    revision = models.PositiveIntegerField(default=1)
+    revision = models.IntegerField(default=1)
     digest = DigestField()
     identity = ExactField()
     identity_digest = DigestField()
@@ -88,9 +89,9 @@ class Action(models.Model):
         db_constraint=False,
         db_index=False,
     )
-    attempt = models.PositiveIntegerField(default=0)
-    evidence_number = models.PositiveIntegerField(default=0)
-    receipt_position = models.PositiveIntegerField(null=True)
+    attempt = models.IntegerField(default=0)
+    evidence_number = models.IntegerField(default=0)
+    receipt_position = models.IntegerField(null=True)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     closed_at = models.DateTimeField(null=True)
@@ -99,12 +100,12 @@ class Action(models.Model):
         constraints = [
             one_of("runs_action_status", "status", lifecycle.Action),
             models.UniqueConstraint(fields=["run", "reply_position", "call_index"], name="runs_action_call"),
-            models.CheckConstraint(
+            Guard(
                 name="runs_action_intent_has_occurrence",
                 condition=~models.Q(status__in=values(lifecycle.ACTION_UNSETTLED))
                 | models.Q(occurrence__isnull=False),
             ),
-            models.CheckConstraint(name="runs_action_tier", condition=models.Q(tier__lte=3)),
+            Guard(name="runs_action_tier", condition=models.Q(tier__lte=3)),
         ]
         indexes = [
             models.Index(
@@ -144,7 +145,7 @@ class Revision(models.Model):
     """A later version of an action's arguments, exact, by a person. Append-only; the first stands in the reply."""
 
     action = models.ForeignKey(Action, on_delete=models.PROTECT, related_name="revisions", db_index=False)
-    number = models.PositiveIntegerField()
+    number = models.IntegerField()
     arguments = ExactField()
     digest = DigestField()
     author = models.ForeignKey(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from runs import exact
+from runs.models.guards import Guard
 
 if TYPE_CHECKING:
     TextField = models.TextField[Any, Any]
@@ -73,8 +74,6 @@ def values(statuses: Iterable[StrEnum]) -> list[str]:
     return sorted(status.value for status in statuses)
 
 
-def one_of(name: str, field: str, statuses: type[StrEnum]) -> models.CheckConstraint:
+def one_of(name: str, field: str, statuses: type[StrEnum]) -> Guard:
     """Return the constraint that `field` holds nothing but one of `statuses`."""
-    return models.CheckConstraint(
-        name=name, condition=models.Q(**{f"{field}__in": [s.value for s in statuses]})
-    )
+    return Guard(name=name, condition=models.Q(**{f"{field}__in": [s.value for s in statuses]}))

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from runs import lifecycle
 from runs.models.fields import DigestField, ExactField, choices, one_of
+from runs.models.guards import Guard
 
 
 class Entry(models.Model):
@@ -24,11 +25,11 @@ class Entry(models.Model):
     run = models.ForeignKey(
         "runs.Run", on_delete=models.PROTECT, related_name="entries", db_constraint=False, db_index=False
     )
-    position = models.PositiveIntegerField()
+    position = models.IntegerField()
     kind = models.CharField(max_length=12, choices=choices(lifecycle.EntryKind))
     content = ExactField()
     head = DigestField()
-    number = models.PositiveIntegerField(null=True)
+    number = models.IntegerField(null=True)
     boundary = models.CharField(max_length=20, null=True, choices=choices(lifecycle.Boundary))  # noqa: DJ001 null is "no checkpoint"
     counters = ExactField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -41,7 +42,7 @@ class Entry(models.Model):
             models.UniqueConstraint(
                 fields=["run", "number"], name="runs_entry_checkpoint", condition=Q(number__isnull=False)
             ),
-            models.CheckConstraint(
+            Guard(
                 name="runs_entry_checkpoint_whole",
                 condition=Q(number__isnull=True, boundary__isnull=True, counters__isnull=True)
                 | Q(number__isnull=False, boundary__isnull=False, counters__isnull=False),
@@ -93,7 +94,7 @@ class Fact(models.Model):
         UNDO = "undo"
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
-    number = models.PositiveIntegerField()
+    number = models.IntegerField()
     kind = models.CharField(max_length=10, choices=Kind.choices)
     content = ExactField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")

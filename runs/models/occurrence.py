@@ -19,7 +19,7 @@ class Occurrence(models.Model):
     identity = ExactField()
     identity_digest = DigestField()
     declaration = DigestField()
-    n = models.PositiveIntegerField()
+    n = models.IntegerField()
     key = DigestField(unique=True)
     state = models.CharField(max_length=10, choices=choices(lifecycle.Occurrence))
     owner = models.ForeignKey(
@@ -32,7 +32,7 @@ class Occurrence(models.Model):
     earlier_keys = ExactField(null=True)  # the provider keeps a failure under them; never used again
     first_sent_at = models.DateTimeField(null=True)
     horizon = models.DateTimeField()
-    receipt_position = models.PositiveIntegerField(null=True)  # in the log of the owner's run
+    receipt_position = models.IntegerField(null=True)  # in the log of the owner's run
     receipt = ExactField(null=True)  # only where it was learnt outside the log
     verification = models.CharField(max_length=20, blank=True)
     contradicted = models.BooleanField(default=False)
@@ -65,8 +65,8 @@ class Evidence(models.Model):
         DID_NOT_HAPPEN = "did_not_happen"
 
     action = models.ForeignKey("runs.Action", on_delete=models.PROTECT, related_name="evidence")
-    number = models.PositiveIntegerField()
-    attempt = models.PositiveIntegerField()
+    number = models.IntegerField()
+    attempt = models.IntegerField()
     outcome = models.CharField(max_length=16, choices=Outcome.choices)
     source = models.CharField(max_length=20)
     content = ExactField()

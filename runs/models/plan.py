@@ -14,14 +14,14 @@ class Plan(models.Model):
     """One immutable version of a run's pending work. Progress stands in the log's marks, never here."""
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="plans")
-    version = models.PositiveIntegerField()
+    version = models.IntegerField()
     steps = ExactField()
     digest = DigestField()
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     reason = models.TextField(blank=True)
-    position = models.PositiveIntegerField()
+    position = models.IntegerField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -35,15 +35,15 @@ class PlanStep(models.Model):
     """Projection of the current plan: one row a step, so that the next step is found without reading the plan."""
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="plan_steps")
-    order = models.PositiveIntegerField()
+    order = models.IntegerField()
     key = models.CharField(max_length=120)
     title = models.CharField(max_length=300)
     group = models.CharField(max_length=120, blank=True)
     body = ExactField()
     state = models.CharField(max_length=10, choices=choices(lifecycle.Step), default=lifecycle.Step.PENDING)
-    reply_position = models.PositiveIntegerField(null=True)
-    call_index = models.PositiveIntegerField(null=True)
-    result_position = models.PositiveIntegerField(null=True)
+    reply_position = models.IntegerField(null=True)
+    call_index = models.IntegerField(null=True)
+    result_position = models.IntegerField(null=True)
 
     class Meta:
         constraints = [

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from runs import exact, lifecycle, measures
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
+from runs.models.guards import Guard
 
 FORMAT = 1
 """Format number of the log that this code writes; a worker claims only runs whose format it knows."""
@@ -31,13 +32,13 @@ class Run(models.Model):
         "runs.Pins", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     """What a person was asked to let the run go on with, while the question is open."""
-    renewed_at = models.PositiveIntegerField(default=0)  # log position of the newest change of its pins
+    renewed_at = models.IntegerField(default=0)  # log position of the newest change of its pins
     title = models.CharField(max_length=200)
     input = ExactField()
     input_digest = DigestField()
     labels = ExactField()
     mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.LIVE)
-    format = models.PositiveSmallIntegerField(default=FORMAT)
+    format = models.SmallIntegerField(default=FORMAT)
 
     status = models.CharField(max_length=10, choices=choices(lifecycle.Run))
     reason = models.CharField(max_length=40, blank=True)
@@ -73,30 +74,30 @@ class Run(models.Model):
     )
     start_token = models.CharField(max_length=64, unique=True)
 
-    position = models.PositiveIntegerField(default=0)
+    position = models.IntegerField(default=0)
     head = DigestField(default=exact.EMPTY)
-    reply_position = models.PositiveIntegerField(default=0)
-    checkpoint_number = models.PositiveIntegerField(default=0)
-    checkpoint_position = models.PositiveIntegerField(default=0)
-    plan_version = models.PositiveIntegerField(default=0)
-    approved_plan = models.PositiveIntegerField(default=0)
+    reply_position = models.IntegerField(default=0)
+    checkpoint_number = models.IntegerField(default=0)
+    checkpoint_position = models.IntegerField(default=0)
+    plan_version = models.IntegerField(default=0)
+    approved_plan = models.IntegerField(default=0)
 
-    inbox = models.PositiveIntegerField(default=0)
-    folded = models.PositiveIntegerField(default=0)
+    inbox = models.IntegerField(default=0)
+    folded = models.IntegerField(default=0)
 
     lease_until = models.DateTimeField(null=True)
-    fence = models.PositiveBigIntegerField(default=0)
-    attempts = models.PositiveIntegerField(default=0)
+    fence = models.BigIntegerField(default=0)
+    attempts = models.IntegerField(default=0)
     wake_at = models.DateTimeField(null=True)
     hinted_at = models.DateTimeField(null=True)
-    priority = models.PositiveSmallIntegerField(default=100)
+    priority = models.SmallIntegerField(default=100)
 
     budget = ExactField()
-    steps = models.PositiveIntegerField(default=0)
-    calls = models.PositiveIntegerField(default=0)
-    tokens_in = models.PositiveBigIntegerField(default=0)
-    tokens_out = models.PositiveBigIntegerField(default=0)
-    cost_micro = models.PositiveBigIntegerField(default=0)
+    steps = models.IntegerField(default=0)
+    calls = models.IntegerField(default=0)
+    tokens_in = models.BigIntegerField(default=0)
+    tokens_out = models.BigIntegerField(default=0)
+    cost_micro = models.BigIntegerField(default=0)
     cost_known = models.BooleanField(default=True)
     active_seconds = models.FloatField(default=0)
     claimed_at = models.DateTimeField(null=True)
@@ -117,28 +118,26 @@ class Run(models.Model):
     class Meta:
         constraints = [
             one_of("runs_run_status", "status", lifecycle.Run),
-            models.CheckConstraint(
+            Guard(
                 name="runs_run_queued_is_due",
                 condition=~Q(status=lifecycle.Run.QUEUED) | Q(wake_at__isnull=False),
             ),
-            models.CheckConstraint(
+            Guard(
                 name="runs_run_running_is_leased",
                 condition=Q(status=lifecycle.Run.RUNNING, lease_until__isnull=False)
                 | (~Q(status=lifecycle.Run.RUNNING) & Q(lease_until__isnull=True)),
             ),
-            models.CheckConstraint(
+            Guard(
                 name="runs_run_paused_is_owned",
                 condition=~Q(status=lifecycle.Run.PAUSED) | Q(hold_by__isnull=False, remind_at__isnull=False),
             ),
-            models.CheckConstraint(
+            Guard(
                 name="runs_run_ended_has_time",
                 condition=Q(status__in=values(lifecycle.RUN_ENDED), ended_at__isnull=False)
                 | (~Q(status__in=values(lifecycle.RUN_ENDED)) & Q(ended_at__isnull=True)),
             ),
-            models.CheckConstraint(
-                name="runs_run_folded_of_inbox", condition=Q(folded__lte=models.F("inbox"))
-            ),
-            models.CheckConstraint(
+            Guard(name="runs_run_folded_of_inbox", condition=Q(folded__lte=models.F("inbox"))),
+            Guard(
                 name="runs_run_child_of_handoff",
                 condition=Q(parent__isnull=True, handed_by__isnull=True, returned=False)
                 | Q(parent__isnull=False, handed_by__isnull=False),
