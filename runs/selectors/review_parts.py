@@ -90,35 +90,6 @@ def policy(action: models.Action | None) -> str:
     return f"{name}policy {action.policy_version.policy.name}, version {action.policy_version.number}"
 
 
-def facts(action: models.Action | None, arguments: Mapping[str, Any]) -> tuple[page_models.Fact, ...]:
-    """Return the facts beside the question: what protects it, what makes it the same, the world when asked."""
-    if action is None:
-        return ()
-    found = [page_models.Fact(label="If it is cut off", value=tools.protection_words(action.protection))]
-    identity = action.identity
-    if isinstance(identity, Mapping) and identity:
-        text = ", ".join(
-            f"{tools.label(name).lower()} “{_as_given(name, value, arguments)}”"
-            for name, value in identity.items()
-        )
-        found.append(page_models.Fact(label="Done once per", value=tools.short(text, 300)))
-    if isinstance(action.precondition, Mapping):
-        found += [
-            page_models.Fact(
-                label=f"{tools.label(name)}, when asked", value=tools.short(tools.plain(value), 300)
-            )
-            for name, value in action.precondition.items()
-        ]
-    return tuple(found)
-
-
-def _as_given(name: str, value: Any, arguments: Mapping[str, Any]) -> str:
-    """Return a part of the identity as the arguments spell it, where only the letters' case differs."""
-    shown, given = tools.plain(value), arguments.get(name)
-    same = isinstance(given, str) and given.strip().casefold() == shown.casefold()
-    return given.strip() if isinstance(given, str) and same else shown
-
-
 def steps(run_id: int, action: models.Action | None) -> tuple[review_models.PlanContext, ...]:
     """Return the plan's steps around the action's own."""
     if action is None or not action.step:

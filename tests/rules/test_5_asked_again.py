@@ -9,6 +9,7 @@ import pytest
 from runs import models
 from runs.engine import verifier
 from runs.providers import contract
+from runs.selectors import review_facts
 from runs.transitions import clocks
 from tests.engine import clockwork
 from tests.engine.conftest import answer, only_review
@@ -19,6 +20,7 @@ from tests.engine.world import World
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
 PAY = contract.Call(tool="world.lookup", arguments={"name": "seven"})
+THIRD = contract.Call(tool="world.lookup", arguments={"name": "eight"})
 OTHER = contract.Call(tool="world.lookup", arguments={"name": "seven", "amount": "2.00"})
 
 
@@ -84,3 +86,19 @@ def test_5_8_a_doubt_never_expires_to_an_answer(start: Start, reviewer: models.U
         assert clocks.expire_reviews() == 0
     question.refresh_from_db()
     assert (question.status, question.expires_at) == ("open", None)
+
+
+def test_5_6_the_next_proposal_answers_the_question(start: Start, reviewer: models.User) -> None:
+    """Whoever decides about it sees what was asked, and the question that it was asked in; later ones are no answer."""
+    run = scripted(start(), contract.Reply(calls=(PAY,)))
+    first = only_review(run)
+    answer(first, reviewer, "ask_back", reason="Net or gross?")
+    run = scripted(run, contract.Reply(calls=(OTHER,)))
+    second = only_review(run)
+    assert second.content["answers"] == {"review": first.pk, "by": "rita", "question": "Net or gross?"}
+    facts = {fact.label: fact.value for fact in review_facts.facts(second, {})}
+    assert facts["Proposed in answer"] == "rita asked: Net or gross?"
+    answer(second, reviewer, "reject", reason="not now")
+    run = scripted(run, contract.Reply(calls=(THIRD,)))
+    assert "answers" not in only_review(run).content
+    verifier.verify()

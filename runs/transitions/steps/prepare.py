@@ -100,6 +100,9 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
         "notes": list(item.notes),
         "rule": item.verdict.rule,
     }
+    question = wider.asked_back_before(action)
+    if question:
+        review.content = {**review.content, "answers": question}
     if found.others:
         review.content = {**review.content, "beside": wider.beside(action, found.others)}
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier

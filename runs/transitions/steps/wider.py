@@ -38,6 +38,24 @@ def ask_back(work: Work, action: models.Action, *, who: str, question: str) -> N
     closing.close_effect(work, action, status=action.status, text=words.asked_back(who, question), ran=False)
 
 
+def asked_back_before(action: models.Action) -> dict[str, Any] | None:
+    """Return the question that this proposal answers: the run's last one with this tool was asked back about."""
+    last = (
+        models.Action.objects.filter(run=action.run_id, tool=action.tool, pk__lt=action.pk)
+        .order_by("-pk")
+        .first()
+    )
+    asked = (
+        models.Decision.objects.filter(review__action=last, verdict="ask_back")
+        .select_related("person")
+        .order_by("-pk")
+        .first()
+    )
+    if last is None or asked is None:
+        return None
+    return {"review": asked.review_id, "by": asked.person.display(), "question": asked.reason}
+
+
 def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> None:
     """Close the call as done: a person has done it, and it stands as an effect of this action."""
     stored = {"summary": receipt, "value": {"done_by_hand_by": who}}
@@ -63,7 +81,7 @@ def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> Non
 def keep(work: Work, action: models.Action, review: models.Review, *, who: str, reason: str) -> None:
     """Close the call with the old receipt and the difference to what was proposed."""
     shown = (review.content or {})["beside"][0]
-    now = models.Revision.objects.get(action=action, number=action.revision).arguments
+    now = action.arguments()
     standing = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=shown["occurrence"])
     if standing.state != lifecycle.Occurrence.STANDING:  # it changed since: the question is asked anew
         action.error = "what was done before no longer stands"
