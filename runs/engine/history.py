@@ -10,6 +10,7 @@ from django.db.models import Q
 from runs import lifecycle, models
 from runs.models import paths
 from runs.tools.contract import Tool
+from runs.transitions.steps import alike
 
 NOT_DONE = frozenset(
     {
@@ -20,19 +21,14 @@ NOT_DONE = frozenset(
         lifecycle.Action.SIMULATED,
     }
 )
-SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What was before. With a duplicate, a reason or something alike, policy alone may not allow the call.
-
-    `alike` are standing effects of earlier attempts that this may be once more, in other words.
-    """
+    """What was before. With a duplicate or a reason, policy alone may not allow the call."""
 
     duplicate: models.Action | None = None
     reasons: tuple[str, ...] = ()
-    alike: tuple[models.Occurrence, ...] = ()
 
     @property
     def asks(self) -> bool:
@@ -49,15 +45,13 @@ def of(run: models.Run, tool: Tool, *, identity: str, but: int | None = None) ->
         where |= Q(run__root=run.root_id) | Q(run__in=[ancestor for ancestor, _ in run.path])
     others = models.Action.objects.filter(where, tool=tool.name).exclude(pk=but or 0).order_by("-pk")
     rows = list(others.filter(identity_digest=identity))
-    alike = _alike(run, tool, identity)
     return Past(
         duplicate=next((row for row in rows if _done_here(run, row)), None),
         reasons=(
             *_refused(rows),
             *_changed(others.filter(proposed_identity=identity)),
-            *_said(run, tool, alike, identity),
+            *_said(run, tool, identity),
         ),
-        alike=alike[:SHOWN],
     )
 
 
@@ -80,8 +74,10 @@ def _changed(rows: Iterable[models.Action]) -> list[str]:
 
 def _corrected(row: models.Action) -> str:
     last = models.Revision.objects.filter(action=row).select_related("author").order_by("number").last()
-    who = last.author.display() if last is not None and last.author is not None else "Somebody"
-    why = f": {last.reason}" if last is not None and last.reason else "."
+    if last is None:
+        return f"A person took just this for what was done before, in run {row.run_id}."
+    who = last.author.display() if last.author is not None else "Somebody"
+    why = f": {last.reason}" if last.reason else "."
     return f"{who} changed just this into something else in run {row.run_id}{why}"
 
 
@@ -97,24 +93,13 @@ def _rejected(row: models.Action) -> str:
     return f"{last.person.display()} rejected just this in run {row.run_id}: {last.reason}"
 
 
-def _alike(run: models.Run, tool: Tool, identity: str) -> tuple[models.Occurrence, ...]:
-    """Return what stands off the path and may be this: where identity isn't declared, or was declared otherwise."""
-    if not run.path:
-        return ()
-    rows = models.Occurrence.objects.filter(
-        root=run.root_id, tool=tool.name, state=lifecycle.Occurrence.STANDING
-    ).exclude(identity_digest=identity)
-    if has_identity(tool):
-        rows = rows.exclude(declaration=tool.declaration())
-    return tuple(paths.off(run.path, run.pk, list(rows.select_related("owner").order_by("-pk"))))
-
-
-def _said(run: models.Run, tool: Tool, alike: tuple[models.Occurrence, ...], identity: str) -> Iterable[str]:
-    if alike:
-        what = "was done" if len(alike) == 1 else f"was done {len(alike)} times"
+def _said(run: models.Run, tool: Tool, identity: str) -> Iterable[str]:
+    others = alike.standing(run, tool, identity)
+    if others:
+        what = "was done" if len(others) == 1 else f"was done {len(others)} times"
         why = (
             "and what makes it the same was declared otherwise then"
-            if has_identity(tool)
+            if alike.has_identity(tool)
             else "and nothing declares what makes it the same"
         )
         yield f"It {what} by an earlier attempt, {why}; it may be this one."
@@ -125,8 +110,3 @@ def _said(run: models.Run, tool: Tool, alike: tuple[models.Occurrence, ...], ide
     )
     if paths.off(run.path, run.pk, list(standing)):
         yield "The same was done by an earlier attempt."
-
-
-def has_identity(tool: Tool) -> bool:
-    """Return whether the tool's author said what makes two calls the same."""
-    return tool.identity is not None or type(tool).identity_of is not Tool.identity_of

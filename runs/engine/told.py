@@ -121,6 +121,8 @@ class Log:
             case lifecycle.EntryKind.RECEIPT | lifecycle.EntryKind.RESULT if "receipt" in content:
                 told.receipt = entry.position
                 told.by_hand = content.get("occurrence", told.by_hand)
+            case lifecycle.EntryKind.DECISION if "identity" in content:  # a person said which effect it is
+                told.identity = content["identity"]
             case lifecycle.EntryKind.REVISION:
                 told.digests[content["number"]] = content["digest"]
                 told.identity = content.get("identity", told.identity)

@@ -223,16 +223,17 @@ def _decisions() -> None:
     for event in models.AuditEvent.objects.filter(act__in=acts).iterator(chunk_size=500):
         told_of = event.content
         audited[event.subject, event.actor_id, told_of["answer"], told_of["revision"], told_of["digest"],
-                told_of["reason"], told_of.get("receipt", ""), told_of.get("amount")] += 1  # fmt: skip
+                told_of["reason"], told_of.get("receipt", ""), told_of.get("amount"),
+                told_of.get("occurrence")] += 1  # fmt: skip
     votes: Counter[tuple[int, int, str]] = Counter()
     for row in models.Decision.objects.order_by("pk").iterator(chunk_size=500):
         with comparing.readable(f"decision {row.pk}"):
             receipt = row.content.get("receipt", "")
-            amount = row.content.get("amount")
-            if row.content != decisions.content_of(receipt=receipt, amount=amount):
+            amount, which = row.content.get("amount"), row.content.get("occurrence")
+            if row.content != decisions.content_of(receipt=receipt, amount=amount, which=which):
                 raise Broken(f"decision {row.pk}: it holds more than was decided")
         act = (f"review {row.review_id}", row.person_id, row.verdict, row.revision, row.digest, row.reason,
-               receipt, amount)  # fmt: skip
+               receipt, amount, which)  # fmt: skip
         audited[act] -= 1
         if audited[act] < 0:
             raise Broken(f"decision {row.pk}: the audit chain doesn't know it")

@@ -57,12 +57,13 @@ class Given:
     then: str
     amount: str
     raise_by: int | None
+    which: int | None = None
     errors: dict[str, str] = field(default_factory=dict)
 
 
 def read(post: Mapping[str, str], asked: Asked) -> Given:
     """Return what was sent, with one sentence for each field that can't stay so."""
-    verdict = post.get("verdict", "")
+    verdict, _, chosen = post.get("verdict", "").partition("-")  # "keep-17" is one of several effects
     reason, retype, receipt = (_clean(post.get(name, "")) for name in ("reason", "retype", "receipt"))
     errors: dict[str, str] = {}
     if verdict not in VERDICTS.get(asked.kind, ()):
@@ -107,6 +108,7 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         then="stop" if post.get("then") == "stop" else "tell",
         amount=amount,
         raise_by=raise_by,
+        which=number(chosen) if chosen else None,
         errors=errors,
     )
 

@@ -32,14 +32,18 @@ def text(review: models.Review, action: models.Action | None, arguments: str) ->
 
 
 def beside(review: models.Review) -> tuple[review_models.Beside, ...]:
-    """Return what was done before with the same identity and other arguments."""
+    """Return what was done before with the same identity and other arguments, and what this may be in other words."""
+    content = review.content or {}
     return tuple(
         review_models.Beside(
+            occurrence=item["occurrence"],
+            same=same,
             title=item["title"],
             receipt=item["receipt"],
             arguments=exact.canonical(item["arguments"], limit=None),
         )
-        for item in (review.content or {}).get("beside") or ()
+        for name, same in (("beside", True), ("alike", False))
+        for item in content.get(name) or ()
     )
 
 

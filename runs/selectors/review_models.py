@@ -119,8 +119,10 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """Something with the same identity and other arguments that was done before; `arguments` is canonical JSON."""
+    """Something that was done before and that this may be; `arguments` is canonical JSON, `same` in identity."""
 
+    occurrence: int
+    same: bool
     title: str
     receipt: str
     arguments: str
@@ -230,6 +232,7 @@ class Draft:
     retype: str = ""
     receipt: str = ""
     amount: str = ""
+    which: int | None = None
     arguments: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 

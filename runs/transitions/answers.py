@@ -36,6 +36,7 @@ class Answer:
     retype: str = ""
     receipt: str = ""
     amount: int | None = None  # by how much a limit is raised
+    which: int | None = None  # the occurrence that it is, where several were done before
     evidence_number: int = 0
     rendered_at: datetime.datetime | None = None
     stop: bool = False  # with a rejection: end the run too
@@ -55,10 +56,14 @@ def offered(review: models.Review) -> tuple[str, ...]:
             return (ONCE, TWICE, NOT_AT_ALL)
         return (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
     if review.kind == lifecycle.ReviewKind.ACTION:
-        return (
-            known if (review.content or {}).get("beside") else tuple(verb for verb in known if verb != KEEP)
-        )
+        return known if done_before(review) else tuple(verb for verb in known if verb != KEEP)
     return known
+
+
+def done_before(review: models.Review) -> tuple[int, ...]:
+    """Return the occurrences that this may be: of the same identity with other arguments, or in other words."""
+    content = review.content or {}
+    return tuple(item["occurrence"] for item in (*content.get("beside", ()), *content.get("alike", ())))
 
 
 def check_right(review: models.Review, answer: Answer, user: models.User) -> None:
@@ -141,6 +146,10 @@ def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datet
         _check_horizon(review, answer)
     if verdict == ABSENT_DO and run.stop_at is not None:
         raise Invalid("The run is being stopped, so it can't be done again; choose 'leave it'.")
+    if verdict == KEEP and answer.which not in {*done_before(review), None}:
+        raise Invalid("That is none of the effects that are shown.")
+    if verdict == KEEP and answer.which is None and len(done_before(review)) > 1:
+        raise Invalid("Say which of them it is.")
     if verdict == NOT_AT_ALL:
         _check_unknown(review)
     if verdict == RETRY and (run.superseded_by_id is not None or run.status != lifecycle.Run.FAILED):
@@ -154,9 +163,8 @@ def _check_said(review: models.Review, answer: Answer) -> None:
         raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
     if answer.verdict == ASK_BACK and not said:
         raise Invalid("Write your question; the agent reads it and proposes again.")
-    beside = (review.content or {}).get("beside")
-    if answer.verdict == APPROVE and beside and not said:
-        raise Invalid("Say why this is done too; something with the same identity was done before.")
+    if answer.verdict == APPROVE and done_before(review) and not said:
+        raise Invalid("Say why this is done too; something that it may be was done before.")
     if answer.verdict in {KEEP, BY_HAND, *CONTRADICTED} and not said:
         raise Invalid("Give a reason; it stays in the record.")
     if review.reason_required and not said:

@@ -89,7 +89,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         person=by.user,
         verdict=answer.verdict,
         reason=answer.reason,
-        content=content_of(receipt=answer.receipt, amount=answer.amount),
+        content=content_of(receipt=answer.receipt, amount=answer.amount, which=answer.which),
         digest=review.digest,
         token=answer.token,
         channel=by.channel,
@@ -244,13 +244,15 @@ def _facts(review: models.Review, answer: Answer) -> Mapping[str, Any]:
         content["receipt"] = answer.receipt
     if answer.amount is not None:
         content["amount"] = answer.amount
+    if answer.which is not None:
+        content["occurrence"] = answer.which
     found: Mapping[str, Any] = exact.stored(exact.canonical(content))
     return found
 
 
-def content_of(*, receipt: str, amount: int | None) -> dict[str, Any]:
+def content_of(*, receipt: str, amount: int | None, which: int | None = None) -> dict[str, Any]:
     """Return what a decision keeps beside verdict and reason."""
-    given = {"receipt": receipt or None, "amount": amount}
+    given = {"receipt": receipt or None, "amount": amount, "occurrence": which}
     return {name: value for name, value in given.items() if value is not None}
 
 

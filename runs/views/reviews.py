@@ -136,6 +136,7 @@ def _answer(given: forms.Given) -> decisions.Answer:
         retype=given.retype,
         receipt=given.receipt,
         amount=given.raise_by,
+        which=given.which,
         evidence_number=given.evidence_number,
         rendered_at=given.rendered_at,
         stop=given.verdict == decisions.REJECT and given.then == "stop",
@@ -163,6 +164,7 @@ def _again(
         retype=given.retype,
         receipt=given.receipt,
         amount=given.amount,
+        which=given.which,
         errors=errors or {},
     )
     context = _context(page, draft=draft)

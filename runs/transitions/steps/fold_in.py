@@ -108,8 +108,10 @@ def _wider(work: Work, fact: models.Fact, review: models.Review, action: models.
             _note(work, fact)
             wider.by_hand(work, action, who=who, receipt=fact.content["receipt"])
         case "keep":
-            _move(work, fact, action, lifecycle.Action.HELD)
-            wider.keep(work, action, review, who=who, reason=reason)
+            chosen = wider.kept(work, review, fact.content.get("occurrence"))
+            moved = {} if chosen is None else {"identity": chosen.standing.identity_digest}
+            _move(work, fact, action, lifecycle.Action.HELD, **moved)
+            wider.keep(work, action, chosen, who=who, reason=reason)
         case _:
             _note(work, fact)
 

@@ -10,10 +10,14 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
+from runs.tools import registry
 from runs.transitions import clock_time, log, texts, words
-from runs.transitions.steps import blocking, closing, occurrences, settle, wider
+from runs.transitions.steps import alike, blocking, closing, occurrences, settle, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
+
+SHOWN = 20
+"""So many effects that a call may be once more are put beside it, the newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +108,10 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     if question:
         review.content = {**review.content, "answers": question}
     if found.others:
-        review.content = {**review.content, "beside": wider.beside(action, found.others)}
+        review.content = {**review.content, "beside": wider.shown(found.others)}
+    others = alike.standing(work.run, registry.get(action.tool), action.identity_digest)
+    if others:
+        review.content = {**review.content, "alike": wider.shown(others[:SHOWN])}
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))

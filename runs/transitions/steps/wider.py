@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from runs import lifecycle, models
@@ -11,8 +13,8 @@ from runs.transitions.steps import closing, occurrences, settle
 from runs.transitions.steps._statement import Work
 
 
-def beside(action: models.Action, others: tuple[models.Occurrence, ...]) -> list[dict[str, Any]]:
-    """Return what a person must see of effects with the same identity and other arguments, to say what that means."""
+def shown(others: tuple[models.Occurrence, ...]) -> list[dict[str, Any]]:
+    """Return what a person must see of effects that were done before, to say whether this is one of them."""
     return [
         {
             "occurrence": row.pk,
@@ -78,14 +80,32 @@ def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> Non
     closing.close_effect(work, action, status=action.status, text=text, ran=True, value=stored["value"])
 
 
-def keep(work: Work, action: models.Action, review: models.Review, *, who: str, reason: str) -> None:
-    """Close the call with the old receipt and the difference to what was proposed."""
-    shown = (review.content or {})["beside"][0]
-    now = action.arguments()
-    standing = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=shown["occurrence"])
-    if standing.state != lifecycle.Occurrence.STANDING:  # it changed since: the question is asked anew
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What was done before and is kept in this call's place: as it was shown, and as it stands."""
+
+    item: Mapping[str, Any]
+    standing: models.Occurrence
+
+
+def kept(work: Work, review: models.Review, which: int | None) -> Kept | None:
+    """Return the effect that a person chose; None when it no longer stands, and so the question is asked anew."""
+    content = review.content or {}
+    known = [*content.get("beside", ()), *content.get("alike", ())]
+    item = next(one for one in known if which in {None, one["occurrence"]})
+    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=item["occurrence"])
+    return Kept(item=item, standing=row) if row.state == lifecycle.Occurrence.STANDING else None
+
+
+def keep(work: Work, action: models.Action, chosen: Kept | None, *, who: str, reason: str) -> None:
+    """Close the call with the old receipt and the difference to what was proposed: this is that effect."""
+    if chosen is None:
         action.error = "what was done before no longer stands"
         action.save(update_fields=["error"])
         return
-    text = words.kept(who, reason, changes.between(now, shown["arguments"]))
-    settle.absorb(work, action, standing, None, text=text)
+    text = words.kept(who, reason, changes.between(action.arguments(), chosen.item["arguments"]))
+    if action.identity_digest != chosen.standing.identity_digest:
+        action.proposed_identity = action.proposed_identity or action.identity_digest
+        action.identity = chosen.standing.identity
+        action.identity_digest = chosen.standing.identity_digest
+    settle.absorb(work, action, chosen.standing, None, text=text)
