@@ -15,8 +15,9 @@ import uvicorn
 from django.conf import settings
 from django.core import management
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
-from tests import waiting
+from tests import fresh, servers, waiting
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -31,6 +32,23 @@ def static_files() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (shared / "staticfiles.json").exists():
             management.call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """The worker's database is a copy of one that has been migrated already."""
+    with django_db_blocker.unblock():
+        found = fresh.template(Path(os.environ[servers.DATA]))
+    connection.settings_dict["TEST"]["TEMPLATE"] = found
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A test that commits leaves the database as it was made."""
+    with django_db_blocker.unblock(), fresh.kept():
+        yield
 
 
 @pytest.fixture

@@ -1,0 +1,93 @@
+"""One migrated database for a test session, a copy of it for each worker, and its first rows again after each test.
+
+Django empties all tables after a test that commits, and seeds them anew; here only what has rows is emptied, and the
+seeded rows are copied back, in one statement.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from django.core import management
+from django.db import connection
+from django.test import TransactionTestCase
+from psycopg import sql
+
+from ckptsite.services import postgres
+
+MIGRATED = "migrated"
+
+_KEEP = """
+CREATE SCHEMA kept;
+DO $$
+DECLARE name text; filled boolean;
+BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'django_migrations' LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I)', name) INTO filled;
+    IF filled THEN
+      EXECUTE format('CREATE TABLE kept.%I AS TABLE public.%I', name, name);
+    END IF;
+  END LOOP;
+END $$;
+"""
+"""Remembers the rows as they are now."""
+
+_RESTORE = """
+DO $$
+DECLARE name text; filled boolean; kept boolean;
+BEGIN
+  SET LOCAL session_replication_role = replica;  -- neither foreign keys nor append-only tables mind
+  FOR name, kept IN
+    SELECT tablename, to_regclass(format('kept.%I', tablename)) IS NOT NULL FROM pg_tables
+    WHERE schemaname = 'public' AND tablename <> 'django_migrations'
+  LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I)', name) INTO filled;
+    IF filled THEN
+      EXECUTE format('DELETE FROM public.%I', name);
+    END IF;
+    IF kept THEN
+      EXECUTE format('INSERT INTO public.%I SELECT * FROM kept.%I', name, name);
+    END IF;
+  END LOOP;
+  UPDATE runs_installation SET created_at = clock_timestamp();  -- another one: no worker has acted for it yet
+END $$;
+"""
+
+
+def template(folder: Path) -> str:
+    """Return the name of the migrated database, made by the first worker that asks."""
+    given = connection.settings_dict["NAME"]
+    with (folder / "migrated.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / MIGRATED).exists():
+            with postgres.connect(os.environ["DATABASE_URL"], dbname="postgres") as server:
+                server.autocommit = True
+                server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(MIGRATED)))
+            connection.close()
+            connection.settings_dict["NAME"] = MIGRATED
+            try:
+                management.call_command("migrate", verbosity=0)
+            finally:
+                connection.close()
+                connection.settings_dict["NAME"] = given
+            (folder / MIGRATED).touch()
+    return MIGRATED
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """While this lasts, each test that commits leaves the rows that are there now."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP)
+
+    def restore(_: TransactionTestCase) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(_RESTORE)
+
+    with mock.patch.object(TransactionTestCase, "_fixture_teardown", restore):
+        yield
