@@ -8,7 +8,7 @@ import pytest
 
 from runs import models
 from runs.engine import clock, verifier
-from runs.transitions import evidence
+from runs.transitions import answers, evidence
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import crash, tomorrow
 from tests.engine.world import World
@@ -133,3 +133,28 @@ def test_1_4_late_evidence_about_a_closed_attempt_lets_the_new_one_go_on(
     assert waiting.status == ("absorbed" if outcome == "happened" else "succeeded")
     assert len(World.effects("pay")) == (0 if outcome == "happened" else 1)
     verifier.verify()
+
+
+def test_1_11_while_the_old_one_is_unknown_only_waiting_is_offered(
+    start: Start, reviewer: models.User, operator: models.User
+) -> None:
+    """Another amount for the same thing: neither kept nor done too before it is known what came of the first."""
+    run = go(start(step("unprotected", "pay", required=False)))
+    number = run.checkpoint_number
+    call = models.Action.objects.get(run=run)
+    answer(only_review(run), reviewer, "approve")
+    crash(run, before=True)
+    answer(only_review(go(run)), reviewer, "unknown")
+    assert go(run).status == "succeeded"
+    other = {(call.reply_position, call.call_index): {"name": "pay", "amount": "2.00"}}
+    new = go(redrive(run, number, operator, arguments=other))
+    held(new)
+    question = only_review(new)
+    assert (question.kind, answers.offered(question)) == (
+        "in_doubt",
+        ("happened", "absent_do", "absent_leave", "unknown"),
+    )
+    answer(question, reviewer, "happened", receipt="Seen.")
+    own = only_review(go(new))
+    assert [item["arguments"]["amount"] for item in own.content["beside"]] == ["1.00"]
+    assert "keep" in answers.offered(own)
