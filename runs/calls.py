@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from runs import lifecycle
+from runs.frozen import replace
 
 CallId = tuple[int, int]
 

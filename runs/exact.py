@@ -44,12 +44,28 @@ def canonical(value: Any, *, limit: int | None = MAX_BYTES) -> str:
     return text
 
 
+class Kept(dict[str, Any]):
+    """An object that knows its one text. Nobody changes it."""
+
+    text: str
+
+
+def kept(text: str) -> Any:
+    """Return the value of a canonical text; an object keeps the text, for `text_of`."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        return value
+    known = Kept(value)
+    known.text = text
+    return known
+
+
 def text_of(value: Any) -> str:
     """Return the one text of a value that is made of what passed `canonical` or `parse` before, and of our own words.
 
     The same text as `canonical` gives, without looking at each part again: the engine writes several a step.
     """
-    return _ENCODER.encode(value)
+    return value.text if type(value) is Kept else _ENCODER.encode(value)
 
 
 def parse(text: str, *, limit: int | None = MAX_BYTES) -> Any:

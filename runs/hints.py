@@ -38,6 +38,11 @@ def changed(run_id: int, *, inbox: bool = False) -> None:
     transaction.on_commit(lambda: _publish("changed", run_id, inbox=inbox), robust=True)
 
 
+def changed_now(run_id: int, *, inbox: bool = False) -> None:
+    """Tell them at once: what changed is committed."""
+    _publish("changed", run_id, inbox=inbox)
+
+
 def topic(run_id: int) -> str:
     """Return the page topic of a run."""
     return f"run-{run_id}"

@@ -10,7 +10,7 @@ A reply or receipt may wait for the intent that follows it, so that both are one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -20,6 +20,7 @@ from runs.engine import frontier as frontiers
 from runs.engine import keeping
 from runs.engine.frontier import Frontier
 from runs.engine.heartbeat import Heartbeat
+from runs.frozen import replace
 from runs.transitions import evidence, log, steps
 from runs.transitions.refusals import Changed, LostAuthority
 from runs.transitions.steps import advances
@@ -59,13 +60,19 @@ class Received:
         )
 
 
-Write = Callable[[steps.OneStatement, int | None], int]
+Meanwhile = Callable[[], object]
+Write = Callable[[steps.OneStatement, int | None, Meanwhile], int]
+
+
+def nothing() -> None:
+    """Do nothing while a commit is under way."""
+
 
 COMMITS: dict[str, Write] = {
-    "reply": lambda work, seen: work.commit("reply", seen=seen),
-    "reply_intent": lambda work, seen: work.commit("reply_intent", seen=seen),
-    "happened": lambda work, seen: work.commit("happened", seen=seen),
-    "happened_intent": lambda work, seen: work.commit("happened_intent", seen=seen),
+    "reply": lambda work, seen, more: work.commit("reply", seen=seen, meanwhile=more),
+    "reply_intent": lambda work, seen, more: work.commit("reply_intent", seen=seen, meanwhile=more),
+    "happened": lambda work, seen, more: work.commit("happened", seen=seen, meanwhile=more),
+    "happened_intent": lambda work, seen, more: work.commit("happened_intent", seen=seen, meanwhile=more),
 }
 """What may wait, and what it becomes with an intent: each by name, so that its points stand in the source."""
 
@@ -78,18 +85,25 @@ class Pending:
     point: str
     received: Received | None = None
     lost: Callable[[], object] = lambda: None
+    otherwise: Callable[[], object] | None = None
+    """Stores it the long way, where an identity in it turns out not to be new."""
     done: bool = False
 
-    def write(self, *, intent: bool = False, seen: int | None = None) -> int:
+    def write(self, *, intent: bool = False, seen: int | None = None, meanwhile: Meanwhile = nothing) -> int:
         """Commit, with the intent that was written after it; return the inbox number.
 
-        Refuses Changed (Away), and LostAuthority after `lost`.
+        Refuses Changed (Taken, Away), and LostAuthority after `lost`. Taken without an intent has stored it otherwise.
         """
         try:
-            inbox = COMMITS[f"{self.point}_intent" if intent else self.point](self.work, seen)
+            inbox = COMMITS[f"{self.point}_intent" if intent else self.point](self.work, seen, meanwhile)
         except LostAuthority:
             self.done = True
             self.lost()
+            raise
+        except steps.Taken:
+            if self.otherwise is not None and not intent:
+                self.done = True
+                self.otherwise()
             raise
         except keeping.AWAY as error:
             if self.received is None:
@@ -148,9 +162,8 @@ def looked(
     """Store the result of a read; return the frontier after it, None if it must be read again."""
     work = begin(front)
     steps.plain.looked(work, call, step=step, summary=summary, value=value)
-    if work.commit("read") != front.situation.inbox:
-        return None
-    return _after(front, work.log.lines, None)
+    following = _Following(front, work.log.lines)
+    return following.found if work.commit("read", meanwhile=following) == front.situation.inbox else None
 
 
 def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Intent] | None:
@@ -166,12 +179,12 @@ def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Int
     found = steps.plain.started(work, wish)
     if found is None:
         return None
-    seen = front.situation.inbox
+    seen, following = front.situation.inbox, _Following(front, work.log.lines[written:])
     try:
         if pending is None:
-            work.commit("intent", seen=seen)
+            work.commit("intent", seen=seen, meanwhile=following)
         else:
-            pending.write(intent=True, seen=seen)
+            pending.write(intent=True, seen=seen, meanwhile=following)
     except keeping.AWAY as error:
         keeping.never_sent(front.claim, wish.call, attempt=1)
         raise Away("the answer to the commit of an intent was lost") from error
@@ -184,7 +197,18 @@ def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Int
             return None
         settle(front)
         raise
-    return _after(front, work.log.lines[written:], None), found.intent()
+    return following.found, found.intent()
+
+
+class _Following:
+    """The frontier after these lines, worked out while their commit is under way."""
+
+    def __init__(self, front: Frontier, lines: Sequence[log.Line]) -> None:
+        self._front, self._lines = front, lines
+        self.found: Frontier | None = None
+
+    def __call__(self) -> None:
+        self.found = _after(self._front, self._lines, None)
 
 
 def _after(front: Frontier, lines: Sequence[log.Line], pending: Pending | None) -> Frontier | None:

@@ -36,15 +36,16 @@ class Heartbeat:
         self._ended = False
         self._changed = threading.Condition()
         self._until = time.monotonic() + 60.0
+        self._wakes = self._until
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.run_id}", daemon=True)
 
     def allow(self, seconds: float, *, grace: float | None = None) -> None:
         """Say how long the move that begins now may take; past that and a grace (the margin) the process is ended."""
+        until = time.monotonic() + seconds + (settings.CKPTSITE["MARGIN"] if grace is None else grace)
         with self._changed:
-            self._until = (
-                time.monotonic() + seconds + (settings.CKPTSITE["MARGIN"] if grace is None else grace)
-            )
-            self._changed.notify()
+            self._until = until
+            if until < self._wakes:  # else the thread looks at it in time by itself
+                self._changed.notify()
 
     def start(self) -> None:
         """Start beating."""
@@ -93,7 +94,8 @@ class Heartbeat:
         beat = renewed + settings.CKPTSITE["HEARTBEAT"]
         with self._changed:
             while not self._ended:
-                pause = min(beat, self._until) - time.monotonic()
+                self._wakes = min(beat, self._until)
+                pause = self._wakes - time.monotonic()
                 if pause <= 0:
                     return True
                 self._changed.wait(pause)

@@ -55,8 +55,9 @@ def watch(probe: Callable[[], None] | None) -> None:
 
 def free() -> None:
     """Refuse (Holding) when this thread has a transaction open: locks end with their transaction."""
-    raw = connection.connection
-    if connection.in_atomic_block or (raw is not None and raw.pgconn.transaction_status in _BUSY):
+    own = connections["default"]
+    raw = own.connection
+    if own.in_atomic_block or (raw is not None and raw.pgconn.transaction_status in _BUSY):
         raise Holding("a model or tool may not be called inside a transaction")
     if _probe is not None:
         _probe()
@@ -78,6 +79,12 @@ def act(effect: Callable[[], T], *, within: float) -> T:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
     return result
+
+
+def here(function: Callable[[], T]) -> T:
+    """Return what `function` returns, which asks nothing that isn't in this process."""
+    free()
+    return function()
 
 
 def look(function: Callable[[], T], *, beat: Heartbeat, timeout: float, patience: float = 0.0) -> T:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
 from django.conf import settings
 
 from runs import exact, models, points, state
-from runs.engine import carrying, gates, history, outside, paying, refused, verdicts
+from runs.engine import carrying, gates, history, outside, paying, preparing, refused, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
@@ -40,14 +41,13 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
     request = request_of(front)
     paying.check(front, provider, request)
     timeout = float(settings.CKPTSITE["MODEL_TIMEOUT"])
+    complete = partial(provider.complete, request, timeout=timeout)
     try:
         points.reach("model.before_call")
-        reply = outside.look(
-            lambda: provider.complete(request, timeout=timeout),
-            beat=beat,
-            timeout=timeout,
-            patience=PATIENCE,
-        )
+        if getattr(provider, "local", False):
+            reply = outside.here(complete)
+        else:
+            reply = outside.look(complete, beat=beat, timeout=timeout, patience=PATIENCE)
         points.reach("model.after_call")
     except outside.Dropped:
         paying.book_given_up(claim, provider, request)
@@ -61,32 +61,44 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
     if unusable:
         paying.book_unusable(claim, reply.usage)
         raise contract.ProviderError(unusable)
-    policy = front.policy
+    work = carrying.begin(front)
+    if steps.plain.replied(work, _record(front, reply, known=nothing_known)):
+        return carrying.wait(
+            front,
+            carrying.Pending(
+                work=work,
+                point="reply",
+                lost=lambda: paying.tell_late(claim, reply.usage),
+                otherwise=lambda: _store(front, reply),
+            ),
+        )
+    _store(front, reply)
+    return None
+
+
+def _store(front: frontiers.Frontier, reply: contract.Reply) -> None:
+    """Store a reply the long way, with what the lineage knows of each of its calls."""
+    record = _record(front, reply, known=asked)
+    try:
+        steps.reply(front.claim, record)
+    except LostAuthority:
+        paying.tell_late(front.claim, reply.usage)
+        raise
+    refused.check(front.run, record.calls)
+
+
+def _record(front: frontiers.Frontier, reply: contract.Reply, *, known: Known) -> steps.Record:
     checked: list[steps.Proposed] = []
     for call in reply.calls:
-        checked.append(check(front, policy, call, checked))
-    record = steps.Record(
+        checked.append(check(front, front.policy, call, checked, known=known))
+    return steps.Record(
         text=reply.text,
         calls=tuple(checked),
         tokens_in=reply.usage.tokens_in,
         tokens_out=reply.usage.tokens_out,
         cost_micro=reply.usage.cost_micro,
-        policy_version=policy.version,
+        policy_version=front.policy.version,
     )
-    work = carrying.begin(front)
-    again = any(call.verdict is not None and call.verdict.rule == refused.RULE for call in checked)
-    if not again and steps.plain.replied(work, record):
-        pending = carrying.Pending(
-            work=work, point="reply", lost=lambda: paying.tell_late(claim, reply.usage)
-        )
-        return carrying.wait(front, pending)
-    try:
-        steps.reply(claim, record)
-    except LostAuthority:
-        paying.tell_late(claim, reply.usage)
-        raise
-    refused.check(front.run, checked)
-    return None
 
 
 def _unusable(reply: contract.Reply) -> str:
@@ -117,8 +129,27 @@ def arguments_of_call(front: frontiers.Frontier, call: state.CallId) -> Any:
     return front.arguments[call]
 
 
+Known = Callable[[models.Run, str], bool]
+"""Says whether the lineage may hold something of this identity."""
+
+
+def asked(run: models.Run, identity_digest: str) -> bool:
+    """Return what the database knows."""
+    return bool(run.path) or paths.proposed_before(run, identity_digest)
+
+
+def nothing_known(run: models.Run, identity_digest: str) -> bool:
+    """Return False: the commit of a plain reply refuses when that isn't true."""
+    return False
+
+
 def check(
-    front: frontiers.Frontier, policy: verdicts.InForce, call: contract.Call, earlier: list[steps.Proposed]
+    front: frontiers.Frontier,
+    policy: verdicts.InForce,
+    call: contract.Call,
+    earlier: list[steps.Proposed],
+    *,
+    known: Known = asked,
 ) -> steps.Proposed:
     """Return the call with its arguments settled and its verdict, or with the sentence that refuses it."""
     try:
@@ -133,22 +164,23 @@ def check(
         return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
     try:
         tool = registry.get(call.tool)
-        text = tool.settled(arguments, keep=files.keeper(front.run.input))
+        text = preparing.settled(tool, arguments, keep=files.keeper(front.run.input))
     except (registry.UnknownTool, BadArguments) as error:
         return _refused(call, arguments, str(error))
     arguments = exact.stored(text)
-    identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(arguments))))
+    identity = exact.kept(exact.canonical(tool.identity_of(tool.parse(arguments))))
     digest = exact.digest_of(identity)
     risky = tool.risk() > 0
-    before = risky and (bool(front.run.path) or paths.proposed_before(front.run, digest))
+    before = risky and known(front.run, digest)
     past = history.of(front.run, tool, identity=digest) if before else history.Past()
     duplicate = _duplicate(past, call.tool, digest, earlier) if risky else None
     asked = (past.asks or duplicate is not None) or (
         risky and bool(gates.why(front, tool=call.tool, step=call.step))
     )
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked)
+    text_digest = exact.digest(text)
     if before:
-        verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=exact.digest(text))
+        verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=text_digest)
     return steps.Proposed(
         tool=call.tool,
         arguments=arguments,
@@ -156,11 +188,12 @@ def check(
         label=call.label,
         effect=str(tool.effect),
         tier=tool.risk(),
-        digest=exact.digest(text),
+        digest=text_digest,
         contract=tool.contract(),
         protection=str(tool.protection),
         declaration=tool.declaration(),
         identity=identity,
+        identity_digest=digest,
         verdict=verdict,
         duplicate_of=duplicate,
     )
@@ -171,11 +204,7 @@ def _duplicate(
 ) -> tuple[int, int] | None:
     """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
     for index, sibling in enumerate(earlier):
-        if (
-            sibling.tool == tool
-            and sibling.identity is not None
-            and exact.digest_of(sibling.identity) == identity_digest
-        ):
+        if sibling.tool == tool and sibling.identity_digest == identity_digest:
             return (0, index)
     row = past.duplicate
     return (row.reply_position, row.call_index) if row is not None else None

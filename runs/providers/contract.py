@@ -96,6 +96,8 @@ class Provider(Protocol):
     """One small object per provider, without state of its own."""
 
     name: str
+    local: bool
+    """Whether it answers from what is here, at once: then it needs no thread that can be given up."""
 
     def references(self, agent: AgentSpec, plan: tuple[state.PlanStep, ...]) -> frozenset[str]:
         """Return the step and group ids whose results the next reply needs, given the plan's open window."""

@@ -29,6 +29,7 @@ class Playbook:
     """The provider `playbook`."""
 
     name = "playbook"
+    local = True
 
     def references(self, agent: contract.AgentSpec, plan: tuple[state.PlanStep, ...]) -> frozenset[str]:
         """Return the step and group ids that the next open step reads."""

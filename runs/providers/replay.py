@@ -34,6 +34,7 @@ class Replay:
     """Gives a recorded run's replies again; calls no model, and depends on the number of replies only."""
 
     name = "replay"
+    local = True
 
     def references(self, agent: contract.AgentSpec, plan: tuple[state.PlanStep, ...]) -> frozenset[str]:
         """Return nothing: what was recorded doesn't depend on results."""

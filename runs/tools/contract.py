@@ -222,7 +222,7 @@ class Tool:
     @classmethod
     def contract(cls) -> str:
         """Return the digest of what was promised: a deploy that keeps it doesn't strand runs."""
-        return exact.digest(promises.text(*cls._promised()))
+        return promises.digest(*cls._promised())
 
     @classmethod
     def promise(cls) -> dict[str, Any]:
@@ -263,7 +263,7 @@ class Tool:
         """
         try:
             text = exact.canonical(cls.parse(value, keep=keep).model_dump(mode="json"))
-            again = exact.canonical(cls.parse(exact.stored(text)).model_dump(mode="json"))
+            again = exact.text_of(cls.parse(exact.stored(text)).model_dump(mode="json"))
         except exact.NotExact as error:
             raise BadArguments(f"{cls.name}: {error}") from error
         if again != text:

@@ -12,6 +12,12 @@ from runs import exact
 
 
 @lru_cache(maxsize=1024)
+def digest(*promised: Any) -> str:
+    """Return the digest of the text of what a tool promises; it is asked for at every call."""
+    return exact.digest(text(*promised))
+
+
+@lru_cache(maxsize=1024)
 def text(
     name: str,
     version: int,
@@ -22,7 +28,7 @@ def text(
     decisive: tuple[str, ...],
     arguments: type[pydantic.BaseModel],
 ) -> str:
-    """Return the canonical text of what a tool promises; it is asked for at every call."""
+    """Return the canonical text of what a tool promises."""
     return exact.canonical(
         {
             "name": name,

@@ -101,7 +101,7 @@ def test_2_1_a_part_that_finds_no_row_undoes_all_the_others(start: Start) -> Non
     work = carrying.begin(front)
     work.log.append("note", {"code": "wake"})
     work.step("there is no such step", state="done")
-    with pytest.raises(Changed, match="found 1 rows where it needs 2"):
+    with pytest.raises(Changed, match="found 0 rows where it needs 1"):
         work.commit("reply")
     before = models.Run.objects.get(pk=run.pk)
     assert (before.position, before.head) == (run.position, run.head)

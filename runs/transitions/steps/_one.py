@@ -2,13 +2,14 @@
 
 Each part of the statement hangs on the run row's update, which names the fence (and, for what starts something, the
 inbox number that was seen and that nobody stops or holds the run), so no part is written without it, and the run row
-is locked first. `runs_require` counts the rows of all parts and raises when one is missing, so that nothing stays.
+is locked first. `runs_require` counts the rows that had to be changed and raises when one is missing, so that nothing
+stays.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,19 +19,21 @@ from django.db.models import Model
 from runs import hints, models, points
 from runs.state import CallId
 from runs.transitions.refusals import Changed
-from runs.transitions.steps import _sql
+from runs.transitions.steps import _sql, _wire
 from runs.transitions.steps._statement import RUN_FIELDS, Claim, Work, check
 
-NEAR = 1.0
+NEAR = b"1.0"
 """So many seconds may the worker's idea of the database's time be off when an effect starts."""
 
 _RUN_COLUMNS: tuple[tuple[str, Any], ...] = tuple(
-    (field.attname, field) for field in models.Run._meta.concrete_fields if field.name in RUN_FIELDS
+    (field.attname, _sql.write(field))
+    for field in models.Run._meta.concrete_fields
+    if field.name in RUN_FIELDS
 )
 
 
 class Taken(Changed):
-    """A new row's place is taken: the identity has an occurrence already, so it must be looked at properly."""
+    """An identity isn't new: it has an occurrence, or was proposed before, so it must be looked at properly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,8 @@ class OneStatement(Work):
         super().__init__(run, now)
         self.claim = claim
         self.actions = actions
-        self._before = {attname: getattr(run, attname) for attname, _ in _RUN_COLUMNS}
+        self._before = dict(run.__dict__)
+        self._unheard: list[str] = []
         self._added: list[models.Action] = []
         self._occurrence: models.Occurrence | None = None
         self._saved: dict[int, tuple[Model, frozenset[str]]] = {}
@@ -96,6 +100,10 @@ class OneStatement(Work):
         else:
             self._steps.append((key, changes))
 
+    def unheard(self, identities: Iterable[str]) -> None:
+        """Let the commit be Taken if the run has proposed one of these identities before."""
+        self._unheard += identities
+
     def mark(self, *more: Model) -> Mark:
         """Return what is collected so far, to come `back` to; `more` are rows that what follows may change."""
         rows: list[Model] = [self.run, *self._added, *(row for row, _ in self._saved.values()), *more]
@@ -120,9 +128,12 @@ class OneStatement(Work):
         del self._steps[mark.steps :]
         self._saved, self._occurrence = mark.saved, mark.occurrence
 
-    def commit(self, point: str, *, seen: int | None = None) -> int:
+    def commit(
+        self, point: str, *, seen: int | None = None, meanwhile: Callable[[], object] = lambda: None
+    ) -> int:
         """Write everything and return the inbox number now. With `seen` nothing may have been left, stopped or held.
 
+        `meanwhile` is called while the database is at it; what it finds counts only when this doesn't refuse.
         Refuses LostAuthority, Changed, and Taken; after a refusal nothing is written.
         """
         if connection.in_atomic_block:
@@ -130,7 +141,7 @@ class OneStatement(Work):
         text, values = self._statement(seen)
         points.reach(f"{point}.before")
         try:
-            row = _sql.execute(text, values)
+            row = _wire.execute(text, values, meanwhile=meanwhile)
         except IntegrityError as error:
             raise Taken(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
         except DatabaseError as error:
@@ -138,15 +149,19 @@ class OneStatement(Work):
                 raise Changed(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
             raise
         if row is None:
-            check(models.Run.objects.get(pk=self.claim.run_id), self.claim, seen=seen)
+            now = models.Run.objects.get(pk=self.claim.run_id)
+            check(now, self.claim, seen=seen)
+            if seen is None or (now.stop_at is None and now.hold_by_id is None and self._unheard):
+                raise Taken(f"run {self.claim.run_id} has proposed the same before")
             raise Changed(f"run {self.claim.run_id} was stopped or held")
         inbox, new = row[0], row[1]
-        self._number(new)
+        self._number(_numbers(new))
         points.reach(f"{point}.after_commit")
-        hints.changed(self.run.pk, inbox=self.inbox_changed)
+        hints.changed_now(self.run.pk, inbox=self.inbox_changed)
+        assert inbox is not None
         return int(inbox)
 
-    def _number(self, new: list[Any] | None) -> None:
+    def _number(self, new: list[int | None] | None) -> None:
         """Give the new rows the numbers that the database gave them."""
         if self._occurrence is not None:
             self._occurrence.pk = new[0] if new else None
@@ -166,13 +181,12 @@ class OneStatement(Work):
             return False
         return row._state.fields_cache.get("occurrence") is self._occurrence
 
-    def _statement(self, seen: int | None) -> tuple[str, list[Any]]:
+    def _statement(self, seen: int | None) -> tuple[str, _sql.Values]:
         run, lines = self.run, self.log.lines
-        changed = tuple(
-            (attname, field)
-            for attname, field in _RUN_COLUMNS
-            if run.__dict__[attname] != self._before[attname]
-        )
+        held, before = run.__dict__, self._before
+        changed = [
+            (attname, convert) for attname, convert in _RUN_COLUMNS if held[attname] != before[attname]
+        ]
         saved = tuple(
             (type(row), tuple(sorted(names)), self._links(row, names)) for row, names in self._saved.values()
         )
@@ -182,16 +196,28 @@ class OneStatement(Work):
         if self._occurrence is not None and self._occurrence.owner_id is None:
             owner = next(at for at, row in enumerate(self._added) if row is self._occurrence.owner)
         text = _sql.text(
-            tuple(attname for attname, _ in changed), seen is not None, len(lines), links,
-            self._occurrence is not None, owner, saved, steps,
-        )  # fmt: skip
-        values: list[Any] = [_sql.write(field)(run.__dict__[attname]) for attname, field in changed]
-        values += [run.pk, self.claim.fence, self._before["position"]]
+            _sql.Shape(
+                run=tuple([attname for attname, _ in changed]),
+                seen=seen is not None,
+                unheard=bool(self._unheard),
+                lines=len(lines),
+                actions=links,
+                occurrence=self._occurrence is not None,
+                owner=owner,
+                saved=saved,
+                steps=steps,
+            )
+        )
+        number, word = _sql.number, _sql.word
+        values: _sql.Values = [convert(held[attname]) for attname, convert in changed]
+        values += [number(held["id"]), number(self.claim.fence), number(before["position"])]
         if seen is not None:
-            values += [seen, self.now, NEAR]
+            values += [number(seen), self.now.isoformat().encode(), NEAR]
+        if self._unheard:
+            values += [_sql.digests(self._unheard)] * 2
         for line in lines:
-            values += [line.position, line.kind, line.text, bytes.fromhex(line.head)]
-            values += [line.number, line.boundary, line.counters]
+            values += [number(line.position), word(line.kind), word(line.text), _sql.digest(line.head)]
+            values += [number(line.number), word(line.boundary), word(line.counters)]
         for row, linked in zip(self._added, links, strict=True):
             values += _sql.values(row, skip="occurrence_id" if linked else "")
         if self._occurrence is not None:
@@ -199,5 +225,12 @@ class OneStatement(Work):
         for (changed_row, _), (_, names, linked) in zip(self._saved.values(), saved, strict=True):
             values += _sql.changes(changed_row, names, linked)
         for key, changes in self._steps:
-            values += [*changes.values(), key]
+            values += [*_sql.written(models.PlanStep, changes), word(key)]
         return text, values
+
+
+def _numbers(array: bytes | None) -> list[int | None] | None:
+    """Return the numbers of an array as the server writes it."""
+    if array is None:
+        return None
+    return [None if part == b"NULL" else int(part) for part in array[1:-1].split(b",")]

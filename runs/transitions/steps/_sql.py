@@ -1,20 +1,19 @@
 """The text and the values of an engine commit's one statement.
 
-`runs_require` in its last line counts the rows of all parts and raises when one is missing.
+`runs_require` in its last line counts the rows that were to be changed and raises when one is missing; what is new is
+selected from the run's own row, so it is written whenever that is.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-import psycopg
-from django.conf import settings
 from django.db import connection
-from django.db.models import Field, Model, fields
+from django.db.models import Field, ForeignKey, Model, fields
 
 from runs import exact, models
 from runs.models.fields import DigestField, ExactField
@@ -23,71 +22,82 @@ SEEN = (
     " AND inbox = %s AND stop_at IS NULL AND hold_by_id IS NULL"
     " AND abs(extract(epoch FROM clock_timestamp() - %s::timestamptz)) < %s"
 )
+UNHEARD = (
+    " AND NOT EXISTS (SELECT FROM runs_action a WHERE a.run_id = runs_run.id"
+    " AND (a.identity_digest = ANY(%s::bytea[]) OR a.proposed_identity = ANY(%s::bytea[])))"
+)
 ENTRY = "(%s::integer, %s::varchar, %s::text, %s::bytea, %s::integer, %s::varchar, %s::text)"
 OCCURRENCE = "(SELECT id FROM o)"
 
+Values = list[bytes | None]
+Convert = Callable[[Any], bytes | None]
 
-def execute(text: str, values: list[Any]) -> Any:
-    """Return the one row of a statement, run on Django's connection past its own cursor, so that it is prepared."""
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        cursor = psycopg.RawCursor(
-            connection.connection
-        )  # takes $1, $2 as they are, and so reads no text twice
-        cursor.execute(text, values, prepare=settings.DATABASE_PREPARE or None)
-        return cursor.fetchone()
+
+class Shape(NamedTuple):
+    """What a commit writes, without its values: commits of one shape share one statement.
+
+    Changed columns of the run, whether nothing may have been left for it, whether the new actions' identities must be
+    new to it, how many lines, new actions (linked to the new occurrence or not), a new occurrence (and which new action
+    owns it), changed rows, changed plan steps.
+    """
+
+    run: tuple[str, ...]
+    seen: bool
+    unheard: bool
+    lines: int
+    actions: tuple[bool, ...]
+    occurrence: bool
+    owner: int | None
+    saved: tuple[tuple[type[Model], tuple[str, ...], bool], ...]
+    steps: tuple[tuple[str, ...], ...]
 
 
 @lru_cache(maxsize=512)
-def text(
-    run: tuple[str, ...],
-    seen: bool,
-    lines: int,
-    actions: tuple[bool, ...],
-    occurrence: bool,
-    owner: int | None,
-    saved: tuple[tuple[type[Model], tuple[str, ...], bool], ...],
-    steps: tuple[tuple[str, ...], ...],
-) -> str:
-    """Return the statement for this shape of a commit; it returns inbox number and the numbers of the new rows.
-
-    Changed columns of the run, whether nothing may have been left for it, how many lines, new actions (linked to the
-    new occurrence or not), a new occurrence (and which new action owns it), changed rows, changed plan steps.
-    """
-    parts: dict[str, str] = {}
-    if lines:
-        parts["e"] = (
-            "INSERT INTO runs_entry (run_id, position, kind, content, head, number, boundary, counters)"
-            f" SELECT run.id, v.* FROM run, (VALUES {', '.join([ENTRY] * lines)}) v RETURNING 1"
-        )
-    for at, linked in enumerate(actions):
-        parts[f"a{at}"] = _insert(models.Action, "occurrence_id" if linked else "", OCCURRENCE)
-    if occurrence:
-        skip = "" if owner is None else "owner_id"
-        parts["oi"] = _insert(models.Occurrence, skip, f"(SELECT id FROM a{owner})", number=OCCURRENCE)
-    for at, (model, names, linked) in enumerate(saved):
-        sets = _sets(model, names, linked=linked)
-        parts[f"u{at}"] = f"UPDATE {model._meta.db_table} t SET {sets} FROM run WHERE t.id = %s RETURNING 1"
-    for at, names in enumerate(steps):
-        sets = _sets(models.PlanStep, names)
-        parts[f"s{at}"] = (
-            f"UPDATE runs_planstep SET {sets} FROM run WHERE run_id = run.id AND key = %s RETURNING 1"
-        )
+def text(shape: Shape) -> str:
+    """Return the statement for this shape of a commit; it returns inbox number and the numbers of the new rows."""
+    run, seen, unheard, lines, actions, occurrence, owner, saved, steps = shape
     first = {
         "run": f"UPDATE runs_run SET {_sets(models.Run, run) or 'fence = fence'} WHERE id = %s AND fence = %s"
-        f" AND status = 'running' AND position = %s{SEEN if seen else ''} RETURNING id, inbox"
+        f" AND status = 'running' AND position = %s{SEEN if seen else ''}{UNHEARD if unheard else ''}"
+        " RETURNING id, inbox"
     }
     if occurrence:
         first["o"] = "SELECT nextval('runs_occurrence_id_seq') AS id FROM run"
-    found = " + ".join(f"(SELECT count(*) FROM {name})" for name in parts) or "0"
-    expected = lines + len(actions) + occurrence + len(saved) + len(steps)
+    new: dict[str, str] = {}
+    if lines:
+        new["e"] = (
+            "INSERT INTO runs_entry (run_id, position, kind, content, head, number, boundary, counters)"
+            f" SELECT run.id, v.* FROM run, (VALUES {', '.join([ENTRY] * lines)}) v"
+        )
+    for at, linked in enumerate(actions):
+        new[f"a{at}"] = _insert(models.Action, "occurrence_id" if linked else "", OCCURRENCE)
+    if occurrence:
+        skip = "" if owner is None else "owner_id"
+        new["oi"] = _insert(models.Occurrence, skip, f"(SELECT id FROM a{owner})", number=OCCURRENCE)
+    changed: dict[str, str] = {}
+    for at, (model, names, linked) in enumerate(saved):
+        sets = _sets(model, names, linked=linked)
+        changed[f"u{at}"] = f"UPDATE {model._meta.db_table} t SET {sets} FROM run WHERE t.id = %s RETURNING 1"
+    for at, names in enumerate(steps):
+        sets = _sets(models.PlanStep, names)
+        changed[f"s{at}"] = (
+            f"UPDATE runs_planstep SET {sets} FROM run WHERE run_id = run.id AND key = %s RETURNING 1"
+        )
+    found = " + ".join(f"(SELECT count(*) FROM {name})" for name in changed)
     numbers = [
         OCCURRENCE if occurrence else "NULL",
         *(f"(SELECT id FROM a{at})" for at in range(len(actions))),
     ]
+    answer = ["run.inbox"]
+    if occurrence or actions:
+        answer.append(f"ARRAY[{', '.join(numbers)}]::bigint[]")
+    else:
+        answer.append("NULL")
+    if changed:
+        answer.append(f"runs_require({found}, {len(changed)})")
     return _numbered(
-        f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | parts).items())}"
-        f" SELECT run.inbox, ARRAY[{', '.join(numbers)}]::bigint[], runs_require({found}, {expected}) FROM run"
+        f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | new | changed).items())}"
+        f" SELECT {', '.join(answer)} FROM run"
     )
 
 
@@ -104,7 +114,8 @@ def _insert(model: type[Model], skip: str, instead: str, *, number: str = "") ->
         names.append(f'"{attname}"')
         casts.append(instead if attname == skip else f"%s::{cast}")
     table = model._meta.db_table
-    return f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(casts)} FROM run RETURNING id"
+    back = "" if number else " RETURNING id"
+    return f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(casts)} FROM run{back}"
 
 
 def _sets(model: type[Model], names: tuple[str, ...], *, linked: bool = False) -> str:
@@ -114,24 +125,35 @@ def _sets(model: type[Model], names: tuple[str, ...], *, linked: bool = False) -
     )
 
 
-def changes(row: Model, names: tuple[str, ...], linked: bool) -> list[Any]:
+def changes(row: Model, names: tuple[str, ...], linked: bool) -> Values:
     """Return the values of a changed row, and its number."""
-    wanted = [
-        field
-        for field in (_field(type(row), name) for name in names)
-        if not (linked and field.name == "occurrence")
+    held = row.__dict__
+    return [
+        *(convert(held[attname]) for attname, convert in _changed(type(row), names, linked)),
+        number(held["id"]),
     ]
-    return [*(write(field)(getattr(row, field.attname)) for field in wanted), row.pk]
 
 
-def values(row: Model, *, skip: str) -> list[Any]:
+def written(model: type[Model], values: Mapping[str, Any]) -> Values:
+    """Return these values of a model's fields."""
+    converts = _changed(model, tuple(values), False)
+    return [convert(value) for (_, convert), value in zip(converts, values.values(), strict=True)]
+
+
+@lru_cache(maxsize=256)
+def _changed(model: type[Model], names: tuple[str, ...], linked: bool) -> tuple[tuple[str, Convert], ...]:
+    wanted = (_field(model, name) for name in names if not (linked and name == "occurrence"))
+    return tuple((field.attname, write(field)) for field in wanted)
+
+
+def values(row: Model, *, skip: str) -> Values:
     """Return the values of a new row."""
     held = row.__dict__
     return [convert(held[attname]) for attname, _, convert in _columns(type(row)) if attname != skip]
 
 
 @lru_cache(maxsize=8)
-def _columns(model: type[Model]) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:
+def _columns(model: type[Model]) -> tuple[tuple[str, str, Convert], ...]:
     """Return each column that an insert names: attribute, type, and what makes the stored value of it."""
     return tuple(
         (field.attname, _cast(field), write(field))
@@ -151,23 +173,48 @@ def _cast(field: Field[Any, Any]) -> str:
     return kind.split(" CHECK")[0]
 
 
-@lru_cache(maxsize=256)
-def write(field: Field[Any, Any]) -> Callable[[Any], Any]:
-    """Return what makes the stored value of a field's value."""
-    if isinstance(field, ExactField):
-        return _exact
-    if isinstance(field, DigestField):
-        return _digest
-    return _same
+def write(field: Any) -> Convert:
+    """Return what writes a field's value as the server reads it."""
+    if isinstance(field, ForeignKey):
+        return write(field.target_field)
+    for kind, convert in _WRITERS:
+        if isinstance(field, kind):
+            return lambda value: None if value is None else convert(value)
+    raise TypeError(f"the engine's statements have no way to write {field}")
 
 
-def _exact(value: Any) -> str | None:
-    return None if value is None else exact.text_of(value)
+def flag(value: bool) -> bytes:
+    """Return a truth value as the server reads it."""
+    return b"t" if value else b"f"
 
 
-def _digest(value: str | None) -> bytes | None:
-    return None if value is None else bytes.fromhex(value)
+def digest(value: str) -> bytes:
+    """Return a digest as the server reads it."""
+    return b"\\x" + value.encode()
 
 
-def _same(value: Any) -> Any:
-    return value
+def digests(values: Iterable[str]) -> bytes:
+    """Return digests as the server reads an array of them."""
+    return b"{%s}" % b",".join(b'"\\\\x%s"' % value.encode() for value in values)
+
+
+def word(value: str | None) -> bytes | None:
+    """Return a text as the server reads it."""
+    return None if value is None else value.encode()
+
+
+def number(value: int | None) -> bytes | None:
+    """Return a whole number as the server reads it."""
+    return None if value is None else b"%d" % value
+
+
+_WRITERS: tuple[tuple[type, Convert], ...] = (
+    (ExactField, lambda value: exact.text_of(value).encode()),
+    (DigestField, digest),
+    (fields.DateTimeField, lambda value: value.isoformat().encode()),
+    (fields.BooleanField, flag),
+    (fields.IntegerField, lambda value: b"%d" % value),
+    (fields.FloatField, lambda value: repr(value).encode()),
+    (fields.CharField, str.encode),
+    (fields.TextField, str.encode),
+)

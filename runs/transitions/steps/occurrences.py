@@ -10,6 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.models import paths
+from runs.models.fresh import fresh
 from runs.transitions import audit, undoing
 from runs.transitions.actor import ENGINE
 from runs.transitions.steps._statement import Work
@@ -81,7 +82,9 @@ def begin(
         row.first_sent_at = row.first_sent_at or work.now
         work.save(row, "state", "horizon", "settled_at", "first_sent_at")
         return row
-    row = models.Occurrence(
+    row = fresh(
+        models.Occurrence,
+        named={"owner": action},
         root_id=work.run.root_id,
         tool=action.tool,
         identity=action.identity,
@@ -90,7 +93,6 @@ def begin(
         n=found.n,
         key=key_of(work.run.root_id, action.tool, action.identity, found.n),
         state=lifecycle.Occurrence.OPEN,
-        owner=action,
         first_sent_at=work.now,
         horizon=horizon,
     )

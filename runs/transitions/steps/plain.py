@@ -15,10 +15,14 @@ from runs.transitions.steps._one import OneStatement
 
 
 def replied(work: OneStatement, record: reply.Record) -> bool:
-    """Write the reply of a first attempt that changes no plan and repeats nothing."""
+    """Write the reply of a first attempt that changes no plan and repeats nothing.
+
+    Whether the run has proposed the same before is found out by the commit, which is Taken then.
+    """
     first = not work.run.path and work.run.mode == models.Run.Mode.LIVE
     if not first or any(call.plan is not None or call.duplicate_of is not None for call in record.calls):
         return False
+    work.unheard(call.identity_digest for call in record.calls if call.tier)
     reply.write(work, record)
     return True
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runs import exact, lifecycle, models
+from runs.models.fresh import fresh
 from runs.state import CallId
 from runs.transitions import words
 from runs.transitions.steps import closing, plans, revisions, settle
@@ -40,6 +41,7 @@ class Proposed:
     protection: str = ""
     declaration: str = ""
     identity: Any = None
+    identity_digest: str = ""
     refusal: str = ""
     verdict: Verdict | None = None
     duplicate_of: tuple[int, int] | None = None
@@ -129,7 +131,7 @@ def described(call: Proposed, *, policy: int | None = None) -> dict[str, Any]:
             "contract": call.contract,
             "protection": call.protection,
             "declaration": call.declaration,
-            "identity": exact.digest_of(call.identity),
+            "identity": call.identity_digest,
         }
     if (
         policy is not None
@@ -177,7 +179,7 @@ def propose(
         content = {"call": list(call_id), "number": 2, "digest": corrected.digest,
                    "arguments": corrected.arguments, "by": work.run.created_by.get_username()}  # fmt: skip
         if corrected.identity is not None:
-            content["identity"] = exact.digest_of(corrected.identity)
+            content["identity"] = corrected.identity_digest
         work.log.append(lifecycle.EntryKind.REVISION, content)
     if call.effect in {"read", "control"}:
         return
@@ -220,7 +222,9 @@ def _action(
             .first()
         )
     denied = judged and call.verdict.verdict == "deny"
-    action = models.Action(
+    action = fresh(
+        models.Action,
+        named={} if duplicate is None else {"duplicate_of": duplicate},
         run_id=work.run.pk,
         reply_position=call_id[0],
         call_index=call_id[1],
@@ -234,13 +238,12 @@ def _action(
         closed_at=work.now if denied else None,
         digest=call.digest,
         identity=call.identity,
-        identity_digest=exact.digest_of(call.identity),
+        identity_digest=call.identity_digest,
         declaration=call.declaration,
         verdict=call.verdict.verdict,
         rule=call.verdict.rule,
         terms=dict(call.verdict.terms) if call.verdict.verdict == "review" else {},
         policy_version_id=policy_version,
-        duplicate_of=duplicate,
     )
     work.add(action)
     return action
@@ -251,7 +254,7 @@ def _revise(work: Work, action: models.Action, first: Any, corrected: Proposed) 
         action, first, arguments=corrected.arguments, digest=corrected.digest, author=work.run.created_by
     )
     proposed = action.identity_digest
-    action.identity, action.identity_digest = corrected.identity, exact.digest_of(corrected.identity)
+    action.identity, action.identity_digest = corrected.identity, corrected.identity_digest
     action.proposed_identity = proposed if proposed != action.identity_digest else None
     action.verdict = "review"
     action.save(
