@@ -24,6 +24,7 @@ _TIMES = {
     "CKPTSITE_EFFECT_TIMEOUT": "5",
     "CKPTSITE_MODEL_TIMEOUT": "5",
     "CKPTSITE_SETTLE": "0.5",
+    "CKPTSITE_IDLE_TIMEOUT": "60",  # migrations on a busy machine think for long between two statements
     "CKPTSITE_UNDO_WINDOW_1": "0",
     "CKPTSITE_UNDO_WINDOW_2": "0",
     "CKPTSITE_UNDO_WINDOW_3": "0",
