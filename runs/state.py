@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from runs import lifecycle
 from runs.calls import Attempt as Attempt
@@ -16,6 +16,17 @@ from runs.calls import CallId as CallId
 from runs.calls import CallState as CallState
 from runs.calls import settled
 from runs.frozen import Own, put, replace
+
+
+class Line(Protocol):
+    """One line of the log, stored or about to be."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def content(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +113,7 @@ class Broken(ValueError):
     """The log can't be folded: the message names the position and the rule."""
 
 
-def fold(entries: Iterable[Entry], start: State | None = None) -> State:
+def fold(entries: Iterable[Line], start: State | None = None) -> State:
     """Return the state after `entries`; refuse (Broken) an entry that the rules don't allow."""
     begun = start or State()
     current, position = replace(begun, calls=Own(begun.calls), results=Own(begun.results)), begun.position
@@ -115,7 +126,7 @@ def fold(entries: Iterable[Entry], start: State | None = None) -> State:
     return replace(current, calls=dict(current.calls), results=dict(current.results), position=position)
 
 
-def _apply(state: State, entry: Entry) -> State:
+def _apply(state: State, entry: Line) -> State:
     content = entry.content
     match entry.kind:
         case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
@@ -142,7 +153,7 @@ def _apply(state: State, entry: Entry) -> State:
             return _call(state, entry) if "call" in content else state
 
 
-def _reply(state: State, entry: Entry) -> State:
+def _reply(state: State, entry: Line) -> State:
     counters = state.counters.paid(entry.content["usage"], steps=1)
     calls = state.calls
     for index, call in enumerate(entry.content["calls"]):
@@ -219,7 +230,7 @@ def _mark(state: State, step_id: str, value: str) -> State:
     return replace(state, plan=steps)
 
 
-def _call(state: State, entry: Entry) -> State:
+def _call(state: State, entry: Line) -> State:
     content = entry.content
     call_id: CallId = (content["call"][0], content["call"][1])
     call = state.calls[call_id]

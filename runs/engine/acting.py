@@ -75,8 +75,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     )
     if receipt is None:
         return None
-    pending = carrying.received(following, claim, move.call.id, intent, receipt, beat)
-    return None if pending is None or following is None else carrying.wait(following, pending)
+    return carrying.received(following, claim, move.call.id, intent, receipt, beat)
 
 
 def _wish(front: frontiers.Frontier, action: models.Action, tool: Tool, *, timeout: float) -> steps.Wish:

@@ -4,7 +4,9 @@ While a run is leased only its engine writes its log, status, actions and plan; 
 number, which each commit returns. So after a plain commit the frontier moves on by the lines that were written, and is
 read again as soon as the inbox number has moved, or when something happened that isn't plain.
 
-A reply or receipt may wait for the intent that follows it, so that both are one commit. Only pure work lies between.
+What is known may wait for what follows it, so that all of it is one commit: a receipt or the result of a read for the
+reply of a provider that answers from what is here, and each of them, or a reply, for the next intent. Only pure work
+lies between: nothing outside is asked while anything waits.
 """
 
 from __future__ import annotations
@@ -69,12 +71,32 @@ def nothing() -> None:
 
 
 COMMITS: dict[str, Write] = {
+    "read": lambda work, seen, more: work.commit("read", seen=seen, meanwhile=more),
+    "read_intent": lambda work, seen, more: work.commit("read_intent", seen=seen, meanwhile=more),
+    "read_reply": lambda work, seen, more: work.commit("read_reply", seen=seen, meanwhile=more),
+    "read_reply_intent": lambda work, seen, more: work.commit("read_reply_intent", seen=seen, meanwhile=more),
     "reply": lambda work, seen, more: work.commit("reply", seen=seen, meanwhile=more),
     "reply_intent": lambda work, seen, more: work.commit("reply_intent", seen=seen, meanwhile=more),
     "happened": lambda work, seen, more: work.commit("happened", seen=seen, meanwhile=more),
     "happened_intent": lambda work, seen, more: work.commit("happened_intent", seen=seen, meanwhile=more),
+    "happened_reply": lambda work, seen, more: work.commit("happened_reply", seen=seen, meanwhile=more),
+    "happened_reply_intent": lambda work, seen, more: work.commit(
+        "happened_reply_intent", seen=seen, meanwhile=more
+    ),
 }
 """What may wait, and what it becomes with an intent: each by name, so that its points stand in the source."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One thing that waits: a receipt, the result of a read, or a reply. `before` it the statement held this."""
+
+    name: str
+    before: steps.Mark
+    received: Received | None = None
+    lost: Callable[[], object] = nothing
+    otherwise: Callable[[], object] = nothing
+    """Stores it the long way, where an identity in it turns out not to be new."""
 
 
 @dataclass(kw_only=True)
@@ -82,48 +104,65 @@ class Pending:
     """A commit that waits for what may go with it."""
 
     work: steps.OneStatement
-    point: str
-    received: Received | None = None
-    lost: Callable[[], object] = lambda: None
-    otherwise: Callable[[], object] | None = None
-    """Stores it the long way, where an identity in it turns out not to be new."""
+    parts: list[Part]
     done: bool = False
 
     def write(self, *, intent: bool = False, seen: int | None = None, meanwhile: Meanwhile = nothing) -> int:
         """Commit, with the intent that was written after it; return the inbox number.
 
-        Refuses Changed (Taken, Away), and LostAuthority after `lost`. Taken without an intent has stored it otherwise.
+        Refuses Changed (Taken, Away), and LostAuthority once everyone who was told of it has heard so. Taken without an
+        intent has stored the last part otherwise.
         """
+        names = [part.name for part in self.parts]
         try:
-            inbox = COMMITS[f"{self.point}_intent" if intent else self.point](self.work, seen, meanwhile)
+            inbox = COMMITS["_".join([*names, "intent"] if intent else names)](self.work, seen, meanwhile)
         except LostAuthority:
             self.done = True
-            self.lost()
+            for part in self.parts:
+                part.lost()
             raise
         except steps.Taken:
-            if self.otherwise is not None and not intent:
-                self.done = True
-                self.otherwise()
+            if not intent:
+                self._otherwise()
             raise
         except keeping.AWAY as error:
-            if self.received is None:
+            received = next((part.received for part in self.parts if part.received is not None), None)
+            if received is None:
                 raise
             self.done = True
             connection.close()
-            self.received.keep(failed=True)
+            received.keep(failed=True)
             raise Away("the database was away when a receipt was to be stored") from error
         self.done = True
         return inbox
 
+    def _otherwise(self) -> None:
+        last = self.parts.pop()
+        self.work.back(last.before)
+        if self.parts:
+            self.write()
+        self.done = True
+        last.otherwise()
+
 
 def begin(front: Frontier) -> steps.OneStatement:
-    """Return a statement in the making over the frontier's rows."""
+    """Return a statement in the making over the frontier's rows: the one that waits, or a new one."""
+    if front.pending is not None:
+        work = front.pending.work
+        work.now, work.actions = front.now(), front.actions
+        return work
     return steps.OneStatement(front.claim, front.run, front.actions, front.now())
 
 
-def wait(front: Frontier, pending: Pending) -> Frontier | None:
-    """Return the frontier as it will be after `pending`; None if it had to be committed, and must be read again."""
-    following = _after(front, pending.work.log.lines, pending)
+def wait(front: Frontier, work: steps.OneStatement, part: Part) -> Frontier | None:
+    """Return the frontier as it will be once `part` is committed, with what was waiting before.
+
+    None if that had to be done at once, and the frontier must be read again.
+    """
+    pending = Pending(work=work, parts=[part]) if front.pending is None else front.pending
+    if front.pending is not None:
+        pending.parts.append(part)
+    following = _after(front, work.log.lines[part.before.lines :], pending)
     if following is None:
         pending.write()
     return following
@@ -136,15 +175,16 @@ def received(
     intent: steps.Intent,
     receipt: dict[str, Any],
     beat: Heartbeat,
-) -> Pending | None:
-    """Return the receipt's commit in the making; None when it was stored the long way, without a frontier."""
+) -> Frontier | None:
+    """Return the frontier after this receipt, which may wait; None where it is stored, and must be read again."""
     kept = Received(claim=claim, call=call, intent=intent, receipt=receipt, beat=beat)
     if front is None:
         kept.keep(failed=False)
         return None
     work = begin(front)
+    part = Part(name="happened", before=work.mark(), received=kept, lost=kept.testify)
     steps.plain.happened(work, call, attempt=intent.attempt, receipt=receipt)
-    return Pending(work=work, point="happened", received=kept, lost=kept.testify)
+    return wait(front, work, part)
 
 
 def settle(front: Frontier) -> Frontier | None:
@@ -157,11 +197,17 @@ def settle(front: Frontier) -> Frontier | None:
 
 
 def looked(
-    front: Frontier, call: state.CallId, *, step: str | None, summary: str, value: Any
+    front: Frontier, call: state.CallId, *, step: str | None, summary: str, value: Any, last: bool
 ) -> Frontier | None:
-    """Store the result of a read; return the frontier after it, None if it must be read again."""
+    """Store the result of a read, the `last` one when something goes with it; return the frontier after it.
+
+    None if it must be read again.
+    """
     work = begin(front)
+    part = Part(name="read", before=work.mark())
     steps.plain.looked(work, call, step=step, summary=summary, value=value)
+    if last:
+        return wait(front, work, part)
     following = _Following(front, work.log.lines)
     return following.found if work.commit("read", meanwhile=following) == front.situation.inbox else None
 
@@ -172,8 +218,7 @@ def start(front: Frontier, wish: steps.Wish) -> tuple[Frontier | None, steps.Int
     None means that this start isn't plain and nothing was written. Refuses Changed and LostAuthority; what was pending
     is then committed alone.
     """
-    pending = front.pending
-    work = pending.work if pending is not None else begin(front)
+    pending, work = front.pending, begin(front)
     mark = work.mark(work.action(wish.call))
     written = len(work.log.lines)
     found = steps.plain.started(work, wish)
@@ -219,9 +264,7 @@ def _after(front: Frontier, lines: Sequence[log.Line], pending: Pending | None) 
         start = replace(start, calls={}, results={})
         calls = first.content["calls"]
         arguments = {(first.position, index): call["arguments"] for index, call in enumerate(calls)}
-    current = state.fold(
-        (state.Entry(position=line.position, kind=line.kind, content=line.content) for line in lines), start
-    )
+    current = state.fold(lines, start)
     if any(line.content.get("step_state") == lifecycle.Step.FAILED for line in lines):
         return None
     plan = tuple(step for step in current.plan if step.state in frontiers.OPEN_STEPS)

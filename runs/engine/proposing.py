@@ -59,19 +59,19 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
         ) from error
     unusable = _unusable(reply)
     if unusable:
+        carrying.settle(front)
         paying.book_unusable(claim, reply.usage)
         raise contract.ProviderError(unusable)
     work = carrying.begin(front)
+    part = carrying.Part(
+        name="reply",
+        before=work.mark(),
+        lost=lambda: paying.tell_late(claim, reply.usage),
+        otherwise=lambda: _store(front, reply),
+    )
     if steps.plain.replied(work, _record(front, reply, known=nothing_known)):
-        return carrying.wait(
-            front,
-            carrying.Pending(
-                work=work,
-                point="reply",
-                lost=lambda: paying.tell_late(claim, reply.usage),
-                otherwise=lambda: _store(front, reply),
-            ),
-        )
+        return carrying.wait(front, work, part)
+    carrying.settle(front)
     _store(front, reply)
     return None
 
@@ -108,6 +108,11 @@ def _unusable(reply: contract.Reply) -> str:
     if len(reply.calls) > MAX_CALLS:
         return f"The provider proposed {len(reply.calls)} calls at once; {MAX_CALLS} are allowed."
     return ""
+
+
+def is_local(front: frontiers.Frontier) -> bool:
+    """Return whether the run's provider answers from what is here, so that asking it is pure work."""
+    return getattr(providers.get(front.agent.provider), "local", False)
 
 
 def request_of(front: frontiers.Frontier) -> contract.Request:

@@ -68,7 +68,7 @@ def read(
                 looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
                 started += 1
         if looks:
-            following = _store(claim, following, looks)
+            following = _store(claim, following, looks, last=not waiting and len(looks) == 1)
     return following
 
 
@@ -93,9 +93,16 @@ def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:
 
 
 def _store(
-    claim: steps.Claim, front: frontiers.Frontier | None, looks: outside.Looks[Asked, tuple[str, Any]]
+    claim: steps.Claim,
+    front: frontiers.Frontier | None,
+    looks: outside.Looks[Asked, tuple[str, Any]],
+    *,
+    last: bool,
 ) -> frontiers.Frontier | None:
-    """Store the next result that arrives; return the frontier after it, or None if it must be read again."""
+    """Store the next result that arrives, the `last` one when something goes with it.
+
+    Returns the frontier after it, or None if it must be read again.
+    """
     look = looks.next()
     points.reach("read.after_run")
     assert looks.name is not None
@@ -120,6 +127,6 @@ def _store(
         )
         return None
     if front is not None:
-        return carrying.looked(front, call.id, step=call.step, summary=summary, value=value)
+        return carrying.looked(front, call.id, step=call.step, summary=summary, value=value, last=last)
     steps.read(claim, call.id, step=call.step, summary=summary, value=value)
     return None

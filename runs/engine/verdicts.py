@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,8 @@ class InForce:
     paused_agents: frozenset[str] = frozenset()
     paused_tools: frozenset[str] = frozenset()
     restored_at: datetime.datetime | None = None
+    asked: dict[tuple[Any, ...], steps.Verdict] = field(default_factory=dict, compare=False)
+    """What it said before; asking again costs no reading of every rule."""
 
     def stops(self, *, agent: str, tool: str) -> bool:
         """Return whether a switch keeps this tool of this agent from being started."""
@@ -56,14 +58,17 @@ def _rules(version: int | None) -> tuple[rules.Rule, ...]:
 
 def ask(policy: InForce, *, agent: str, tool: type[Tool], never_allow: bool = False) -> steps.Verdict:
     """Return the verdict on a call of `tool`; with `never_allow` (a duplicate, say) a person decides at least."""
-    return _ask(policy.rules, agent, tool.name, str(tool.effect), tool.risk(), never_allow)
+    facts = (agent, tool.name, tool.effect, tool.risk(), never_allow)
+    if facts not in policy.asked:
+        policy.asked[facts] = _ask(policy.rules, *facts)
+    return policy.asked[facts]
 
 
 @lru_cache(maxsize=1024)
 def _ask(
     known: tuple[rules.Rule, ...], agent: str, tool: str, effect: str, tier: int, never_allow: bool
 ) -> steps.Verdict:
-    found = rules.evaluate(known, rules.Facts(agent=agent, tool=tool, effect=effect, tier=tier))
+    found = rules.evaluate(known, rules.Facts(agent=agent, tool=tool, effect=str(effect), tier=tier))
     verdict = found.verdict
     if verdict == rules.ALLOW and never_allow:
         verdict = rules.REVIEW

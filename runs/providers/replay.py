@@ -54,14 +54,13 @@ class Replay:
 
     def estimate(self, request: contract.Request) -> contract.Usage:
         """Return what the reply that was recorded at this place has cost."""
-        return self.complete(request, timeout=0.0).usage
+        replies, at = _recording(_of(request))[1], request.replies
+        return _usage(replies[at].get("usage", {}), at + 1) if at < len(replies) else contract.Usage()
 
     def complete(self, request: contract.Request, *, timeout: float) -> contract.Reply:
         """Return the reply that was recorded at this place, or the end; refuse (ProviderError) a bad recording."""
-        definition = request.agent.definition
-        raw = request.input.get(definition["input"]) if "input" in definition else definition
         try:
-            recording, replies = _recording(raw)
+            recording, replies = _recording(_of(request))
             if request.replies < len(replies):
                 return _reply(replies[request.replies], request.replies + 1)
         except BadRecording as error:
@@ -72,6 +71,11 @@ class Replay:
         }
         call = contract.Call(tool=contract.FINISH, arguments=ending, label=contract.FINISH)
         return contract.Reply(text=ending["summary"], calls=(call,))
+
+
+def _of(request: contract.Request) -> Any:
+    definition = request.agent.definition
+    return request.input.get(definition["input"]) if "input" in definition else definition
 
 
 def _recording(raw: Any) -> tuple[Mapping[str, Any], list[Any]]:

@@ -119,6 +119,7 @@ class Paid(playbook.Playbook):
     """A playbook whose every reply costs something, so that what a lost one may have cost has to be booked."""
 
     name = "paid"
+    local = False  # what is paid for is asked of somebody else
 
     def estimate(self, request: providing.Request) -> providing.Usage:
         return COSTS

@@ -66,7 +66,7 @@ def told(run: models.Run) -> dict[str, Any]:
 def the_long_way(patch: pytest.MonkeyPatch) -> None:
     """Let every step be written row by row, under the run row's lock."""
 
-    def looked(front: frontier.Frontier, call: Any, **given: Any) -> None:
+    def looked(front: frontier.Frontier, call: Any, *, last: bool, **given: Any) -> None:
         steps.read(front.claim, call, **given)
 
     patch.setattr(steps.plain, "replied", lambda work, record: False)
@@ -82,7 +82,7 @@ def test_2_1_the_statement_writes_what_the_long_way_writes(
     points: list[str] = []
     monkeypatch.setattr("runs.points.reach", points.append)
     plain = go(start(*work))
-    assert "reply_intent.after_commit" in points
+    assert "happened_reply_intent.after_commit" in points
     points.clear()
     with monkeypatch.context() as patch:
         the_long_way(patch)

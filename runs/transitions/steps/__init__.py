@@ -1,7 +1,7 @@
 """The engine's commits, one file a kind. Each is one transaction that names the claim's fence."""
 
 from runs.transitions.steps import plain as plain
-from runs.transitions.steps._one import OneStatement, Taken
+from runs.transitions.steps._one import Mark, OneStatement, Taken
 from runs.transitions.steps._statement import Claim
 from runs.transitions.steps.claim import claim, renew
 from runs.transitions.steps.end import cancel, fail, finish
@@ -24,6 +24,7 @@ __all__ = [
     "Change",
     "Claim",
     "Intent",
+    "Mark",
     "OneStatement",
     "Opened",
     "Prepared",

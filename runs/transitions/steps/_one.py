@@ -44,7 +44,8 @@ class Mark:
     lines: int
     added: int
     saved: dict[int, tuple[Model, frozenset[str]]]
-    steps: int
+    steps: tuple[tuple[str, dict[str, Any]], ...]
+    unheard: int
     occurrence: models.Occurrence | None
 
 
@@ -94,11 +95,11 @@ class OneStatement(Work):
 
     def step(self, key: str, **changes: Any) -> None:
         """Write the progress of a plan step with the statement."""
-        known = next((held for name, held in self._steps if name == key), None)
-        if known is not None:
-            known |= changes
-        else:
-            self._steps.append((key, changes))
+        for at, (name, held) in enumerate(self._steps):
+            if name == key:
+                self._steps[at] = (key, held | changes)
+                return
+        self._steps.append((key, changes))
 
     def unheard(self, identities: Iterable[str]) -> None:
         """Let the commit be Taken if the run has proposed one of these identities before."""
@@ -114,7 +115,8 @@ class OneStatement(Work):
             lines=len(self.log.lines),
             added=len(self._added),
             saved=dict(self._saved),
-            steps=len(self._steps),
+            steps=tuple(self._steps),
+            unheard=len(self._unheard),
             occurrence=self._occurrence,
         )
 
@@ -125,7 +127,8 @@ class OneStatement(Work):
             row.__dict__.update(held)
         del self.log.lines[mark.lines :]
         del self._added[mark.added :]
-        del self._steps[mark.steps :]
+        self._steps = list(mark.steps)
+        del self._unheard[mark.unheard :]
         self._saved, self._occurrence = mark.saved, mark.occurrence
 
     def commit(
