@@ -10,7 +10,7 @@ from typing import Any
 
 from runs import models
 from runs.models import paths
-from runs.selectors import page_models, tools, words
+from runs.selectors import page_models, redrive_input, tools, words
 
 SHOWN = 200
 
@@ -47,6 +47,7 @@ class RedrivePage:
     choices: tuple[Choice, ...]
     chosen: int
     fields: tuple[page_models.InputField, ...]
+    keeps: tuple[str, ...]  # steps before the checkpoint whose results keep the old input
     left: tuple[Left, ...]
     reason: str
     token: str
@@ -56,9 +57,17 @@ class RedrivePage:
 def page(
     run: models.Run, number: int | None, given: Mapping[str, Any], *, errors: Mapping[str, str] | None = None
 ) -> RedrivePage:
-    """Return the page for one checkpoint, the newest if none is named, with what was typed (`given`) kept."""
+    """Return the page for one checkpoint, with what was typed (`given`) kept.
+
+    If none is named it is the one before the input was first used, since that may be corrected here; without an input
+    the newest.
+    """
+    used = redrive_input.first_use(run) if run.agent_version.input_schema.get("properties") else None
+    wanted = redrive_input.before(run, used) if number is None else number
     rows = list(paths.checkpoints(run).order_by("-number")[:SHOWN])
-    line = next((row for row in rows if row.number == number), rows[0])
+    if wanted is not None and wanted not in {row.number for row in rows}:
+        rows += paths.checkpoints(run).filter(number=wanted)
+    line = next((row for row in rows if row.number == wanted), rows[0])
     source = models.Run.objects.get(pk=line.run_id)
     current = paths.current(run.root_id).first() or run
     left = paths.left_behind(run.root_id, paths.to(run, line))
@@ -78,6 +87,7 @@ def page(
         ),
         chosen=line.number or 0,
         fields=_fields(run, source, given),
+        keeps=redrive_input.made_of_it(run, after=used, until=line.position) if used is not None else (),
         left=tuple(_left(row, given) for row in left),
         reason=str(given.get("reason", "")),
         token=str(given.get("token") or secrets.token_urlsafe(24)),

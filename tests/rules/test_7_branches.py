@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from runs import models
+from runs import models, seed
 from runs.engine import verifier
+from runs.providers import declared
+from runs.selectors import redrive_page
+from runs.transitions import starts
+from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid
 from tests.engine.conftest import go, step
 from tests.engine.world import World
@@ -58,3 +62,51 @@ def test_7_2_a_path_longer_than_32_is_refused(start: Start, operator: models.Use
         run = go(redrive(run, run.checkpoint_number, operator))
     with pytest.raises(Invalid, match="32 times"):
         redrive(run, run.checkpoint_number, operator)
+
+
+@pytest.fixture
+def corrected(operator: models.User, reviewer: models.User) -> models.Run:
+    """A run of an agent that takes an input, which two of its four steps use."""
+    seed.register(
+        declared.Agent(
+            name="letters",
+            title="Letters",
+            provider="playbook",
+            definition={
+                "steps": [
+                    step("look", "it", id="first"),
+                    step("look", "${input.to}", id="who", title="Look who"),
+                    step("look", "that", id="third"),
+                    step("lookup", "${input.to}", id="send", title="Send it"),
+                    {"id": "end", "title": "End", "finish": {"summary": "Done."}},
+                ]
+            },
+            tools=("world.look", "world.lookup"),
+            input_schema={"type": "object", "properties": {"to": {"type": "string", "title": "To whom"}}},
+        )
+    )
+    by = Actor(user=operator)
+    return through(
+        starts.start_run("letters", input={"to": "Ann"}, title="A letter", by=by, token="7"), reviewer
+    )
+
+
+def test_7_1_the_page_chooses_the_checkpoint_before_the_input_was_used(
+    corrected: models.Run, operator: models.User
+) -> None:
+    """Only one step was done by then; from later ones the page says whose results keep the old input."""
+    page = redrive_page.page(corrected, None, {})
+    assert (page.chosen, page.keeps) == (checkpoint(corrected, "result"), ())
+    later = redrive_page.page(corrected, corrected.checkpoint_number, {})
+    assert later.keeps == ("Look who", "Do that", "Send it", "End")
+    new = redrive(corrected, page.chosen, operator, input={"to": "Bob"})
+    assert redrive_page.page(new, None, {}).chosen == new.checkpoint_number  # not used since it was corrected
+    go(new)
+    assert redrive_page.page(new, None, {}).chosen < new.checkpoint_number
+
+
+def test_7_1_a_model_uses_the_input_from_its_first_reply_on(corrected: models.Run) -> None:
+    """Nobody can tell what it took from it."""
+    models.AgentVersion.objects.filter(pk=corrected.agent_version_id).update(provider="replay")
+    run = models.Run.objects.get(pk=corrected.pk)
+    assert redrive_page.page(run, None, {}).chosen == 1
