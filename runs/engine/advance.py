@@ -98,6 +98,9 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
         except outside.Dropped:
             front = None
             continue
+        except refused.Stuck as error:
+            _give_up(claim, error)
+            return
         except (LostAuthority, contract.ProviderError):
             raise
         except Exception as error:  # a fault of ours or the database's: hand back, and count it
@@ -115,7 +118,9 @@ def _perform(
     """Make the move; return the frontier after it, None if it must be read again, and whether the run is at rest."""
     if front.pending is None:
         return _make(front, move, beat)
-    asks_here = isinstance(move, planner.CallModel) and proposing.is_local(front)
+    asks_here = (
+        isinstance(move, planner.CallModel) and front.pending.takes_reply() and proposing.is_pure(front)
+    )
     if not (isinstance(move, planner.Act) or asks_here):  # nothing that may go with what is pending
         settled = carrying.settle(front)
         return (None, False) if settled is None else _make(settled, move, beat)
@@ -214,26 +219,26 @@ def _call_model(
         return None, not steps.refill(claim, need=move.need, seen=seen)
     try:
         return proposing.call_model(front, beat), False
-    except (paying.TooLittle, refused.Stuck, contract.ProviderError) as error:
+    except (paying.TooLittle, contract.ProviderError) as error:
         carrying.settle(front)
         return None, _not_asked(front, error)
 
 
-def _not_asked(
-    front: frontier.Frontier, error: paying.TooLittle | refused.Stuck | contract.ProviderError
-) -> bool:
+def _not_asked(front: frontier.Frontier, error: paying.TooLittle | contract.ProviderError) -> bool:
     """Do what follows from a reply that can't be had; return whether the run is at rest."""
     claim, seen = front.claim, front.situation.inbox
     if isinstance(error, paying.TooLittle):
         return not steps.refill(claim, need=error.need, seen=seen)
-    if isinstance(error, refused.Stuck):
-        stored = frontier.load(claim)
-        steps.fail(claim, cause=str(error), detail="", open_calls=_open(stored), seen=stored.situation.inbox)
-    elif error.retryable and front.situation.attempts < front.situation.poison:
+    if error.retryable and front.situation.attempts < front.situation.poison:
         steps.later(claim, reason="backoff", after=2.0**front.situation.attempts, trouble=str(error))
     else:
         steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)
     return True
+
+
+def _give_up(claim: steps.Claim, error: refused.Stuck) -> None:
+    front = frontier.load(claim)
+    steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=front.situation.inbox)
 
 
 def _open(front: frontier.Frontier) -> tuple[tuple[state.CallId, str | None, bool], ...]:

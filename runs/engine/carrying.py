@@ -107,6 +107,10 @@ class Pending:
     parts: list[Part]
     done: bool = False
 
+    def takes_reply(self) -> bool:
+        """Return whether a reply may go with it: one at most."""
+        return all(part.name != "reply" for part in self.parts)
+
     def write(self, *, intent: bool = False, seen: int | None = None, meanwhile: Meanwhile = nothing) -> int:
         """Commit, with the intent that was written after it; return the inbox number.
 

@@ -88,9 +88,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
     )
     actions: dict[state.CallId, models.Action] = {
         (row.reply_position, row.call_index): row
-        for row in models.Action.objects.filter(run=run, status__in=lifecycle.ACTION_OPEN).select_related(
-            "occurrence", "blocked_by"
-        )
+        for row in paths.open_actions(run).select_related("occurrence", "blocked_by")
     }
     # The policy after the inbox number: whoever narrows what may run raises it afterwards.
     agent, force = spec(run.agent_version_id), verdicts.in_force()

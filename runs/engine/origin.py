@@ -142,10 +142,12 @@ def _check_last_intent() -> None:
     kept = _kept()
     if kept is None or kept["born"] != _seen.born:  # of another installation that had this folder
         return
-    there = models.Action.objects.filter(
-        pk=kept["action"], run=kept["run"], attempt__gte=kept["attempt"], occurrence__isnull=False
+    there = (
+        models.Action.objects.filter(pk=kept["action"], run=kept["run"], attempt__gte=kept["attempt"])
+        .select_related("occurrence")
+        .first()
     )
-    if there.exists() and models.Occurrence.objects.filter(key=kept["key"]).exists():
+    if there is not None and there.occurrence is not None and kept["key"] in there.occurrence.all_keys():
         return
     noted = models.Installation.objects.values_list("system", flat=True).get(pk=1)
     why = f"The last effect that this machine began (run {kept['run']}) is not in the database any more."

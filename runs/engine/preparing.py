@@ -58,28 +58,30 @@ def outdated(front: frontiers.Frontier) -> list[state.CallState]:
     return found
 
 
-_settled: dict[tuple[type[Tool], str], None] = {}
+_settled: set[tuple[type[Tool], str]] = set()
+"""What this process has settled and not yet asked for: it is read the same by the same code."""
 _SETTLED = 1000
 
 
 def settled(tool: Tool, arguments: Any, *, keep: Keep | None = None) -> str:
-    """Return the text of validated arguments. Refuses BadArguments.
-
-    What this process has settled reads the same as long as the process lives: its code doesn't change.
-    """
+    """Return the text of validated arguments, not to be settled again when sent at once. Refuses BadArguments."""
     text = tool.settled(arguments, keep=keep)
     if len(_settled) >= _SETTLED:
         _settled.clear()
-    _settled[type(tool), text] = None
+    _settled.add((type(tool), text))
     return text
 
 
-def arguments_of(action: models.Action, tool: Tool, known: Any = None) -> Any:
-    """Return the current revision's arguments, parsed; refuse ContractChanged if they'd read differently now."""
-    arguments = known if known is not None and action.revision == 1 else action.arguments()
+def arguments_of(action: models.Action, tool: Tool, held: Any = None) -> Any:
+    """Return the current revision's arguments, parsed; refuse ContractChanged if they'd read differently now.
+
+    `held` are those of the first revision, where the worker has them.
+    """
+    arguments = held if held is not None and action.revision == 1 else action.arguments()
     text = exact.text_of(arguments)
-    same = (type(tool), text) in _settled or settled(tool, arguments) == text
-    if exact.digest(text) != action.digest or not same:
+    known = (type(tool), text) in _settled
+    _settled.discard((type(tool), text))
+    if exact.digest(text) != action.digest or not (known or tool.settled(arguments) == text):
         raise ContractChanged(
             f"The arguments of {action.tool!r} would be read differently than they were approved."
         )

@@ -110,9 +110,11 @@ def _unusable(reply: contract.Reply) -> str:
     return ""
 
 
-def is_local(front: frontiers.Frontier) -> bool:
-    """Return whether the run's provider answers from what is here, so that asking it is pure work."""
-    return getattr(providers.get(front.agent.provider), "local", False)
+def is_pure(front: frontiers.Frontier) -> bool:
+    """Return whether the next reply needs nothing but what the worker holds: no model, and no stored result."""
+    provider = providers.get(front.agent.provider)
+    local = getattr(provider, "local", False)
+    return local and not provider.references(front.agent, front.situation.state.plan)
 
 
 def request_of(front: frontiers.Frontier) -> contract.Request:

@@ -33,7 +33,9 @@ class Account(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_account_measure", "measure", measures.Measure),
+            models.CheckConstraint(
+                name="runs_account_measure", condition=one_of("measure", measures.Measure)
+            ),
             models.CheckConstraint(
                 name="runs_account_scope",
                 condition=Q(root__isnull=False, agent__isnull=True, day__isnull=True)

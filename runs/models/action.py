@@ -98,21 +98,21 @@ class Action(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_action_status", "status", lifecycle.Action),
-            models.UniqueConstraint(fields=["run", "reply_position", "call_index"], name="runs_action_call"),
             Guard(
-                name="runs_action_intent_has_occurrence",
-                condition=~models.Q(status__in=values(lifecycle.ACTION_UNSETTLED))
-                | models.Q(occurrence__isnull=False),
+                name="runs_action_rules",
+                rules={
+                    "runs_action_status": one_of("status", lifecycle.Action),
+                    "runs_action_intent_has_occurrence": ~models.Q(
+                        status__in=values(lifecycle.ACTION_UNSETTLED)
+                    )
+                    | models.Q(occurrence__isnull=False),
+                    "runs_action_tier": models.Q(tier__lte=3),
+                },
             ),
-            Guard(name="runs_action_tier", condition=models.Q(tier__lte=3)),
+            models.UniqueConstraint(fields=["run", "reply_position", "call_index"], name="runs_action_call"),
         ]
+        # None over a status or anything else that changes: a step's update stays on its page and enters no index.
         indexes = [
-            models.Index(
-                fields=["run"],
-                name="runs_action_open",
-                condition=models.Q(status__in=values(lifecycle.ACTION_OPEN)),
-            ),
             models.Index(fields=["run", "identity_digest"], name="runs_action_identity"),
             models.Index(
                 fields=["undo_of"], name="runs_action_undo", condition=models.Q(undo_of__isnull=False)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from runs import exact
-from runs.models.guards import Guard
 
 if TYPE_CHECKING:
     TextField = models.TextField[Any, Any]
@@ -74,6 +73,6 @@ def values(statuses: Iterable[StrEnum]) -> list[str]:
     return sorted(status.value for status in statuses)
 
 
-def one_of(name: str, field: str, statuses: type[StrEnum]) -> Guard:
-    """Return the constraint that `field` holds nothing but one of `statuses`."""
-    return Guard(name=name, condition=models.Q(**{f"{field}__in": [s.value for s in statuses]}))
+def one_of(field: str, statuses: type[StrEnum]) -> models.Q:
+    """Return the rule that `field` holds nothing but one of `statuses`."""
+    return models.Q(**{f"{field}__in": [status.value for status in statuses]})

@@ -37,15 +37,19 @@ class Entry(models.Model):
     class Meta:
         verbose_name_plural = "entries"
         constraints = [
-            one_of("runs_entry_kind", "kind", lifecycle.EntryKind),
+            Guard(
+                name="runs_entry_rules",
+                rules={
+                    "runs_entry_kind": one_of("kind", lifecycle.EntryKind),
+                    "runs_entry_checkpoint_whole": Q(
+                        number__isnull=True, boundary__isnull=True, counters__isnull=True
+                    )
+                    | Q(number__isnull=False, boundary__isnull=False, counters__isnull=False),
+                },
+            ),
             models.UniqueConstraint(fields=["run", "position"], name="runs_entry_position"),
             models.UniqueConstraint(
                 fields=["run", "number"], name="runs_entry_checkpoint", condition=Q(number__isnull=False)
-            ),
-            Guard(
-                name="runs_entry_checkpoint_whole",
-                condition=Q(number__isnull=True, boundary__isnull=True, counters__isnull=True)
-                | Q(number__isnull=False, boundary__isnull=False, counters__isnull=False),
             ),
         ]
 

@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 
 from runs import lifecycle
 from runs.models.fields import DigestField, ExactField, choices, one_of
+from runs.models.guards import Guard
 
 
 class Occurrence(models.Model):
@@ -20,7 +21,7 @@ class Occurrence(models.Model):
     identity_digest = DigestField()
     declaration = DigestField()
     n = models.IntegerField()
-    key = DigestField(unique=True)
+    key = DigestField()  # of root, tool, identity and n, which are unique together
     state = models.CharField(max_length=10, choices=choices(lifecycle.Occurrence))
     owner = models.ForeignKey(
         "runs.Action",
@@ -41,7 +42,12 @@ class Occurrence(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_occurrence_state", "state", lifecycle.Occurrence),
+            Guard(
+                name="runs_occurrence_rules",
+                rules={
+                    "runs_occurrence_state": one_of("state", lifecycle.Occurrence),
+                },
+            ),
             models.UniqueConstraint(
                 fields=["root", "tool", "identity_digest", "n"], name="runs_occurrence_number"
             ),

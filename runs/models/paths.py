@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from runs import lifecycle
+from runs.models.action import Action
 from runs.models.fields import values
 from runs.models.log import Entry
 from runs.models.occurrence import Occurrence
@@ -143,6 +144,16 @@ def proposed_before(run: Run, identity_digest: str) -> bool:
         )
         row = cursor.fetchone()
     return row is not None and bool(row[0])
+
+
+def open_actions(run: Run) -> QuerySet[Action]:
+    """Return the run's open actions: of its newest reply, or opened again or made after it.
+
+    The provider is asked again only when every call of its last reply is closed.
+    """
+    return Action.objects.filter(
+        run=run, reply_position__gte=run.reply_position, status__in=lifecycle.ACTION_OPEN
+    )
 
 
 def left_behind(root: int, path: Path, own: int | None = None) -> list[Occurrence]:

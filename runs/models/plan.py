@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from runs import lifecycle
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
+from runs.models.guards import Guard
 
 
 class Plan(models.Model):
@@ -47,7 +48,12 @@ class PlanStep(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_planstep_state", "state", lifecycle.Step),
+            Guard(
+                name="runs_planstep_rules",
+                rules={
+                    "runs_planstep_state": one_of("state", lifecycle.Step),
+                },
+            ),
             models.UniqueConstraint(fields=["run", "key"], name="runs_planstep_key"),
             models.UniqueConstraint(
                 fields=["run", "order"], name="runs_planstep_order", deferrable=models.Deferrable.DEFERRED

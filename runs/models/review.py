@@ -44,8 +44,8 @@ class Review(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_review_status", "status", lifecycle.Review),
-            one_of("runs_review_kind", "kind", lifecycle.ReviewKind),
+            models.CheckConstraint(name="runs_review_status", condition=one_of("status", lifecycle.Review)),
+            models.CheckConstraint(name="runs_review_kind", condition=one_of("kind", lifecycle.ReviewKind)),
             models.CheckConstraint(
                 name="runs_review_votes_of_quorum", condition=Q(votes__lte=F("quorum"), quorum__gte=1)
             ),

@@ -117,30 +117,25 @@ class Run(models.Model):
 
     class Meta:
         constraints = [
-            one_of("runs_run_status", "status", lifecycle.Run),
             Guard(
-                name="runs_run_queued_is_due",
-                condition=~Q(status=lifecycle.Run.QUEUED) | Q(wake_at__isnull=False),
-            ),
-            Guard(
-                name="runs_run_running_is_leased",
-                condition=Q(status=lifecycle.Run.RUNNING, lease_until__isnull=False)
-                | (~Q(status=lifecycle.Run.RUNNING) & Q(lease_until__isnull=True)),
-            ),
-            Guard(
-                name="runs_run_paused_is_owned",
-                condition=~Q(status=lifecycle.Run.PAUSED) | Q(hold_by__isnull=False, remind_at__isnull=False),
-            ),
-            Guard(
-                name="runs_run_ended_has_time",
-                condition=Q(status__in=values(lifecycle.RUN_ENDED), ended_at__isnull=False)
-                | (~Q(status__in=values(lifecycle.RUN_ENDED)) & Q(ended_at__isnull=True)),
-            ),
-            Guard(name="runs_run_folded_of_inbox", condition=Q(folded__lte=models.F("inbox"))),
-            Guard(
-                name="runs_run_child_of_handoff",
-                condition=Q(parent__isnull=True, handed_by__isnull=True, returned=False)
-                | Q(parent__isnull=False, handed_by__isnull=False),
+                name="runs_run_rules",
+                rules={
+                    "runs_run_status": one_of("status", lifecycle.Run),
+                    "runs_run_queued_is_due": ~Q(status=lifecycle.Run.QUEUED) | Q(wake_at__isnull=False),
+                    "runs_run_running_is_leased": Q(status=lifecycle.Run.RUNNING, lease_until__isnull=False)
+                    | (~Q(status=lifecycle.Run.RUNNING) & Q(lease_until__isnull=True)),
+                    "runs_run_paused_is_owned": ~Q(status=lifecycle.Run.PAUSED)
+                    | Q(hold_by__isnull=False, remind_at__isnull=False),
+                    "runs_run_ended_has_time": Q(
+                        status__in=values(lifecycle.RUN_ENDED), ended_at__isnull=False
+                    )
+                    | (~Q(status__in=values(lifecycle.RUN_ENDED)) & Q(ended_at__isnull=True)),
+                    "runs_run_folded_of_inbox": Q(folded__lte=models.F("inbox")),
+                    "runs_run_child_of_handoff": Q(
+                        parent__isnull=True, handed_by__isnull=True, returned=False
+                    )
+                    | Q(parent__isnull=False, handed_by__isnull=False),
+                },
             ),
             models.UniqueConstraint(
                 name="runs_run_one_live_attempt",

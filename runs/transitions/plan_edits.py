@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import exact, hints, lifecycle, models, rights
+from runs.models import paths
 from runs.providers import registry as providers
 from runs.tools import registry
 from runs.transitions import audit, inbox, log, texts
@@ -94,10 +95,7 @@ class _Step:
 
 def _current(run: models.Run) -> list[_Step]:
     rows = list(models.PlanStep.objects.filter(run=run).order_by("order"))
-    actions = {
-        (row.reply_position, row.call_index): row
-        for row in models.Action.objects.filter(run=run, status__in=lifecycle.ACTION_OPEN)
-    }
+    actions = {(row.reply_position, row.call_index): row for row in paths.open_actions(run)}
     found = []
     for row in rows:
         ahead = row.state in {lifecycle.Step.PENDING, lifecycle.Step.ACTIVE}

@@ -11,6 +11,8 @@ from unittest import mock
 
 import psycopg
 
+from runs.transitions.steps import _wire
+
 
 @dataclasses.dataclass
 class Said:
@@ -33,5 +35,17 @@ def statements() -> Iterator[Said]:
             said.rows += max(0, cursor.rowcount)
         return cursor
 
-    with mock.patch.object(psycopg.Cursor, "execute", execute):
+    past = _wire.execute
+
+    def direct(*args: Any, **kwargs: Any) -> Any:
+        row = past(*args, **kwargs)
+        if threading.get_ident() == here:
+            said.statements += 1
+            said.rows += row is not None
+        return row
+
+    with (
+        mock.patch.object(psycopg.Cursor, "execute", execute),
+        mock.patch.object(_wire, "execute", direct),
+    ):
         yield said

@@ -87,13 +87,11 @@ def watched() -> Iterator[Watch]:
 
     with ExitStack() as stack:
         stack.enter_context(connection.execute_wrapper(django))
-        past = getattr(steps, "_sql", None)
-        if past is not None:
-            real = past.execute
+        real = steps._wire.execute
 
-            def direct(text: str, values: list[Any]) -> Any:
-                watch.saw(text, None)
-                return real(text, values)
+        def direct(text: str, values: Any, **more: Any) -> Any:
+            watch.saw(text, None)
+            return real(text, values, **more)
 
-            stack.enter_context(mock.patch.object(past, "execute", direct))
+        stack.enter_context(mock.patch.object(steps._wire, "execute", direct))
         yield watch

@@ -59,7 +59,11 @@ def paid(
             tokens_in=tokens_in, tokens_out=tokens_out if most is None else most, cost_micro=cost_micro
         )
 
-    with mock.patch.object(Playbook, "complete", complete), mock.patch.object(Playbook, "estimate", estimate):
+    with (
+        mock.patch.object(Playbook, "local", False),  # what costs something is asked of somebody else
+        mock.patch.object(Playbook, "complete", complete),
+        mock.patch.object(Playbook, "estimate", estimate),
+    ):
         yield
 
 

@@ -42,7 +42,7 @@ def lost_answer(point: str) -> Iterator[list[str]]:
         points.arm(None)
 
 
-KINDS = ("claim", "reply", "read", "prepare", "wait", "fold_in", "intent", "happened", "finish")
+KINDS = ("claim", "reply", "read_reply", "prepare", "wait", "fold_in", "intent", "happened", "finish")
 
 
 @pytest.mark.parametrize("kind", KINDS)

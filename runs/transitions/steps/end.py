@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, hints, lifecycle, models
+from runs.models import paths
 from runs.state import CallId
 from runs.transitions import audit, clock_time, texts, words
 from runs.transitions.actor import ENGINE
@@ -18,7 +19,7 @@ from runs.transitions.steps._statement import Claim, Work, fenced
 def finish(claim: Claim, call: CallId, *, summary: str, result: Any, seen: int) -> None:
     """End the run as succeeded, with its typed result. Refuses Changed while anything is open or new."""
     with fenced(claim, "finish", seen=seen) as work:
-        if models.Action.objects.filter(run=work.run, status__in=lifecycle.ACTION_OPEN).exists():
+        if paths.open_actions(work.run).exists():
             raise Changed("an action is open")
         closing.close(
             work, call, step=_step_of(work, call), status=lifecycle.Action.SUCCEEDED, text=summary, ran=False,
