@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runs import models
@@ -93,6 +93,19 @@ def page(
         token=str(given.get("token") or secrets.token_urlsafe(24)),
         errors=dict(errors or {}),
     )
+
+
+def separate(
+    run: models.Run,
+    number: int | None,
+    given: Mapping[str, Any],
+    earlier: Iterable[models.Occurrence],
+    *,
+    errors: Mapping[str, str] | None = None,
+) -> RedrivePage:
+    """Return the page for separate work: as for going on, but with all that was done before, which it won't know."""
+    found = page(run, number, given, errors=errors)
+    return replace(found, left=tuple(_left(row, given) for row in earlier))
 
 
 def input_at(run: models.Run, number: int) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
@@ -40,19 +43,50 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
     return _draw(request, run, page, status=status)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@doors.allowed(rights.Act.VIEW)
+def separate(request: doors.Request, run_id: int) -> HttpResponse:
+    """List what separate work from a checkpoint would not know about; a POST that has seen the list begins it."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.REDRIVE)
+    number, errors, status = _number(request.GET.get("checkpoint")), {}, 200
+    if request.method == "POST":
+        number, status = _number(request.POST.get("checkpoint")), 422
+        try:
+            new = _separated(request, run, number)
+        except inputs.BadInput as error:
+            errors = {f"input.{error.field}" if error.field else "": str(error)}
+        except refusals.Invalid as refusal:
+            errors = {"": refusal.message}
+        except refusals.Stale as refusal:
+            errors, status = {"": refusal.message}, 409
+        else:
+            messages.success(request, f"Run {new.pk} is separate work from checkpoint {number}.")
+            return doors.lead(request, reverse("run", args=[new.pk]))
+    earlier = branches.earlier_effects(run.pk)
+    page = redrive_page.separate(run, number, request.POST.dict(), earlier.occurrences, errors=errors)
+    context = {"section": "runs", "page": page, "run": run, "acknowledged": earlier.digest}
+    return render(request, "run/separate.html", context, status=status)
+
+
+def _separated(request: doors.Request, run: models.Run, number: int | None) -> models.Run:
+    post = request.POST.dict()
+    if "read" not in post:
+        raise refusals.Invalid("Confirm that you have read the list of what was done before.")
+    return branches.separate(
+        run.pk,
+        checkpoint=number or 0,
+        reason=post.get("reason", ""),
+        acknowledged=post.get("acknowledged", ""),
+        input=_corrected(request, run, number or 0),
+        by=doors.actor(request),
+        token=post.get("token", ""),
+    )
+
+
 def _made(request: doors.Request, run: models.Run, number: int | None) -> models.Run:
     post = request.POST.dict()
-    typed = {name.removeprefix("input."): text for name, text in post.items() if name.startswith("input.")}
-    files = {
-        name.removeprefix("input."): inputs.uploaded(file)
-        for name, file in request.FILES.items()
-        if name.startswith("input.") and isinstance(file, UploadedFile)
-    }
-    checkpoint = number or 0
-    given = redrive_page.input_at(run, checkpoint)
-    before = inputs.as_typed(given)
-    changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "")}
-    corrected = inputs.correct(run.agent_version, given, changed, files) if changed or files else None
+    checkpoint, corrected = number or 0, _corrected(request, run, number or 0)
     reason, by, token = post.get("reason", ""), doors.actor(request), post.get("token", "")
     if post.get("verb") == "try_out":
         return branches.fork(
@@ -68,6 +102,21 @@ def _made(request: doors.Request, run: models.Run, number: int | None) -> models
         by=by,
         token=token,
     )
+
+
+def _corrected(request: doors.Request, run: models.Run, checkpoint: int) -> Mapping[str, Any] | None:
+    """Return the input with what was typed otherwise, or None where nothing was."""
+    post = request.POST.dict()
+    typed = {name.removeprefix("input."): text for name, text in post.items() if name.startswith("input.")}
+    files = {
+        name.removeprefix("input."): inputs.uploaded(file)
+        for name, file in request.FILES.items()
+        if name.startswith("input.") and isinstance(file, UploadedFile)
+    }
+    given = redrive_page.input_at(run, checkpoint)
+    before = inputs.as_typed(given)
+    changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "")}
+    return inputs.correct(run.agent_version, given, changed, files) if changed or files else None
 
 
 def _is_again(name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -48,6 +50,26 @@ def withdraw(request: doors.Request, review_id: int) -> HttpResponse:
 
 @require_POST
 @doors.allowed(rights.Act.VIEW)
+def extend(request: doors.Request, review_id: int) -> HttpResponse:
+    """Give the question a later end; 422 without a reason, 409 once it is closed."""
+    row = access.review_for(request.user, review_id)
+    access.require(request.user, rights.Act.DECIDE)
+    reason = request.POST.get("reason", "")
+    draft, conflict = review_models.Draft(verdict="extend", reason=reason), ""
+    try:
+        decisions.extend(row.pk, reason=reason, by=doors.actor(request))
+    except refusals.Invalid as refusal:
+        draft = replace(draft, errors={"reason": refusal.message})
+    except refusals.Stale as refusal:
+        conflict = refusal.message
+    else:
+        messages.success(request, "It has more time now.")
+        return doors.lead(request, reverse("review", args=[row.pk]))
+    return _kept(request, row, draft, conflict)
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
 def edit(request: doors.Request, review_id: int) -> HttpResponse:
     """Take other arguments for what is asked; 422 and 409 keep everything that was typed."""
     row = access.review_for(request.user, review_id)
@@ -65,6 +87,13 @@ def edit(request: doors.Request, review_id: int) -> HttpResponse:
             messages.success(request, selector.PREPARING)
             return doors.lead(request, reverse("review", args=[row.pk]))
     draft = review_models.Draft(verdict="edit", reason=given.reason, arguments=given.text, errors=errors)
+    return _kept(request, row, draft, conflict)
+
+
+def _kept(
+    request: doors.Request, row: models.Review, draft: review_models.Draft, conflict: str
+) -> HttpResponse:
+    """Return the whole page with what was typed, and why it wasn't taken."""
     context = _context(selector.page(row.pk, doors.viewer(request)), draft=draft)
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)

@@ -89,6 +89,21 @@ def test_redrive_goes_on_from_a_checkpoint_with_another_input(operator: models.U
     assert shell("audit_verify").startswith("Verified:")
 
 
+def test_separate_lists_first_and_begins_only_what_was_seen(operator: models.User) -> None:
+    shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
+    old = go(models.Run.objects.get())
+    words = [str(old.pk), "--checkpoint", "1", "--reason", "for the other house"]
+    listed = shell("separate", *words)
+    assert "None of this counts as done" in listed
+    assert models.Run.objects.count() == 1
+    with pytest.raises(CommandError, match="look at the list as it is now"):
+        shell("separate", *words, "--seen", "another")
+    printed = shell("separate", *words, "--seen", listed.split()[-1])
+    new = models.Run.objects.exclude(pk=old.pk).get()
+    assert printed == f"{settings.PUBLIC_URL}/runs/{new.pk}/\n"
+    assert (new.root_id, new.mode) == (new.pk, "live")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

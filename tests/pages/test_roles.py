@@ -18,6 +18,7 @@ OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup"
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-edit": {"reviewer", "admin"},
+    "review-extend": {"reviewer", "admin"},
     "run-pause": {"reviewer", "operator", "admin"},
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
@@ -57,7 +58,7 @@ def expected(name: str, role: str) -> int:
         return OPEN_TO_ALL[name]
     if name in ONLY_POST:
         return 405
-    if name == "run-redrive" and role in SEEING:
+    if name in {"run-redrive", "run-separate"} and role in SEEING:
         return 200 if role in {"operator", "admin"} else 403
     return 200 if role in SEEING else 404
 
@@ -91,9 +92,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         review = factories.held(who.operator)
         client = Client()
         client.force_login(who.named(role))
-        args = {"review-withdraw": [review.pk], "review-edit": [review.pk], "switch": []}.get(
-            name, [review.run_id]
-        )
+        args = [] if name == "switch" else [review.pk] if name.startswith("review-") else [review.run_id]
         response = client.post(reverse(name, args=args), {"reason": "because"})
         if role == "nobody":
             assert response.status_code == 404

@@ -1,0 +1,157 @@
+"""The forms beside approve and reject: other arguments, the wider answers, more time, and separate work."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from runs import models
+from runs.transitions import redrives
+from runs.transitions.actor import Actor
+from tests import factories
+from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.world import World
+from tests.pages.conftest import As
+from tests.pages.test_decisions import fields, send
+from tests.pages.test_pages import text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LATER = '{"amount": "1.00", "name": "parcel", "note": "by hand"}'
+
+
+def test_other_arguments_are_a_new_revision_of_the_same_question(who: factories.People, as_: As) -> None:
+    """Edited, prepared anew, then decided by the same person; what was read before can't be approved any more."""
+    review = factories.held(who.operator, name="parcel")
+    client, place = as_(who.reviewer), reverse("review", args=[review.pk])
+    page = text(client, place)
+    assert "&quot;name&quot;: &quot;parcel&quot;" in page  # laid out, to be typed in
+    old = fields(page, form='value="approve"') | {"verdict": "approve", "reason": "Looked."}
+    form = fields(page, form="f-edit-arguments") | {"arguments": LATER, "reason": "With a note."}
+    assert client.post(reverse("review-edit", args=[review.pk]), form).status_code == 303
+    page = text(client, place)
+    assert "What will happen is being worked out anew" in page
+    assert send(client, review, old).status_code == 409
+    go(review.run)
+    page = text(client, place)
+    assert "Changed by reviewer-1" in page
+    assert "With a note." in page
+    new = fields(page, form='value="approve"') | {"verdict": "approve", "reason": "Looked."}
+    assert (new["revision"], send(client, review, new).status_code) == ("2", 303)
+    assert go(review.run).status == "succeeded"
+    assert models.Action.objects.get(run=review.run).arguments()["note"] == "by hand"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason", "sentence"),
+    [
+        ("{", "why", "JSON"),
+        ('{"amount": 1}', "why", "name"),
+        (LATER, " ", "reason"),
+    ],
+)
+def test_arguments_that_do_not_fit_stay_typed(
+    who: factories.People, as_: As, arguments: str, reason: str, sentence: str
+) -> None:
+    review = factories.held(who.operator, name="parcel")
+    client = as_(who.reviewer)
+    form = fields(text(client, reverse("review", args=[review.pk])), form="f-edit-arguments")
+    given = form | {"arguments": arguments, "reason": reason}
+    refused = client.post(reverse("review-edit", args=[review.pk]), given)
+    page = refused.content.decode()
+    assert refused.status_code == 422
+    assert sentence.lower() in page.lower()
+    assert arguments.replace('"', "&quot;") in page
+    review.refresh_from_db()
+    assert review.revision == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "given", "missing", "said"),
+    [
+        ("ask_back", {"reason": "Net or gross?"}, "reason", "reviewer-1 asks: Net or gross?"),
+        ("by_hand", {"reason": "Urgent.", "receipt": "Parcel 17"}, "receipt", "did it by hand. Parcel 17"),
+    ],
+)
+def test_a_wider_answer_is_taken_from_its_form(
+    who: factories.People, as_: As, verdict: str, given: dict[str, str], missing: str, said: str
+) -> None:
+    """Without its words it is 422 and the form stays open with the choice; with them the call is closed so."""
+    review = factories.held(who.operator, name="parcel")
+    client = as_(who.reviewer)
+    form = fields(text(client, reverse("review", args=[review.pk])), form=f'value="{verdict}"')
+    whole = form | {"verdict": verdict} | given
+    refused = send(client, review, whole | {missing: " "})
+    page = refused.content.decode()
+    assert refused.status_code == 422
+    assert '<details class="way" id="wider" open>' in page
+    assert f'value="{verdict}" required checked' in page or f'value="{verdict}" checked' in page
+    assert send(client, review, whole).status_code == 303
+    run = go(review.run)
+    assert run.status == "succeeded"
+    assert said in text(client, reverse("run-transcript", args=[run.pk]))
+    assert World.effects() == []
+
+
+def test_what_was_done_with_other_arguments_is_kept_from_the_page(who: factories.People, as_: As) -> None:
+    """Both are shown; the choice names the effect that is kept, and a made-up one is refused."""
+    run = go(factories.start(who.operator, step("lookup", "parcel")))
+    number, call = run.checkpoint_number, models.Action.objects.get(run=run)
+    answer(only_review(run), who.reviewer, "approve")
+    go(run)
+    new = redrives.redrive(
+        run.pk,
+        checkpoint=number,
+        reason="another sum",
+        by=Actor(user=who.operator),
+        token="another",
+        arguments={(call.reply_position, call.call_index): {"name": "parcel", "amount": "2.00"}},
+    )
+    review, client = only_review(go(new)), as_(who.reviewer)
+    page = text(client, reverse("review", args=[review.pk]))
+    assert "Done before with other arguments" in page
+    done = models.Occurrence.objects.get(root=run)
+    form = fields(page, form=f'value="keep-{done.pk}"') | {"reason": "As agreed."}
+    assert send(client, review, form | {"verdict": "keep-999999"}).status_code == 422
+    assert send(client, review, form | {"verdict": f"keep-{done.pk}"}).status_code == 303
+    assert go(new).status == "succeeded"
+    assert len(World.effects("parcel")) == 1
+    assert "kept what was done before" in text(client, reverse("run-transcript", args=[new.pk]))
+
+
+def test_a_question_is_given_more_time(who: factories.People, as_: As) -> None:
+    """2.6: with a reason its end moves; without one what was typed stays; once it is closed it is 409."""
+    review = factories.held(who.operator, name="parcel")
+    client, place = as_(who.reviewer), reverse("review-extend", args=[review.pk])
+    before = review.expires_at
+    assert before is not None
+    form = fields(text(client, reverse("review", args=[review.pk])), form="f-extend-reason")
+    refused = client.post(place, form | {"reason": " "})
+    assert refused.status_code == 422
+    assert "Say why it needs more time." in refused.content.decode()
+    assert client.post(place, form | {"reason": "Waiting for the bank."}).status_code == 303
+    review.refresh_from_db()
+    assert review.expires_at is not None
+    assert review.expires_at > before
+    answer(review, who.reviewer, "reject")
+    assert client.post(place, form | {"reason": "Still waiting."}).status_code == 409
+
+
+def test_separate_work_begins_after_its_list_was_read(who: factories.People, as_: As) -> None:
+    """1.5: the list names what won't count as done; unread or changed since it is refused and what was typed stays."""
+    old = go(factories.start(who.operator, step("allowed", "mail")))
+    client, place = as_(who.operator), reverse("run-separate", args=[old.pk])
+    page = text(client, f"{place}?checkpoint=1")
+    assert "Did mail" in page or "world.allowed" in page or "Allowed" in page
+    assert place in text(client, reverse("run-redrive", args=[old.pk]))
+    form = fields(page, form="acknowledged") | {"reason": "For the other house."}
+    unread = client.post(place, form)
+    assert unread.status_code == 422
+    assert "Confirm that you have read the list" in unread.content.decode()
+    changed = client.post(place, form | {"read": "on", "acknowledged": "0" * 64})
+    assert (changed.status_code, "For the other house." in changed.content.decode()) == (409, True)
+    made = client.post(place, form | {"read": "on"})
+    new = models.Run.objects.exclude(pk=old.pk).get()
+    assert (made.status_code, made["Location"]) == (303, reverse("run", args=[new.pk]))
+    assert new.root_id == new.pk
+    assert go(new).status == "succeeded"
+    assert len(World.effects("mail")) == 2
