@@ -21,13 +21,18 @@ NOT_DONE = frozenset(
         lifecycle.Action.SIMULATED,
     }
 )
+TRIED = frozenset({lifecycle.Action.FAILED, lifecycle.Action.SUPERSEDED})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What was before. With a duplicate or a reason, policy alone may not allow the call."""
+    """What was before. With a duplicate or a reason, policy alone may not allow the call.
+
+    `failed` is the action that this one tries again, since a person said so.
+    """
 
     duplicate: models.Action | None = None
+    failed: models.Action | None = None
     reasons: tuple[str, ...] = ()
 
     @property
@@ -47,6 +52,7 @@ def of(run: models.Run, tool: Tool, *, identity: str, but: int | None = None) ->
     rows = list(others.filter(identity_digest=identity))
     return Past(
         duplicate=next((row for row in rows if _done_here(run, row)), None),
+        failed=_failed(run, rows),
         reasons=(
             *_refused(rows),
             *_changed(others.filter(proposed_identity=identity)),
@@ -60,6 +66,16 @@ def _done_here(run: models.Run, row: models.Action) -> bool:
     if row.status in NOT_DONE:
         return False
     return row.run_id == run.pk or paths.closed_on(run.path, row)
+
+
+def _failed(run: models.Run, rows: Iterable[models.Action]) -> models.Action | None:
+    """Return the newest of these that had failed, or was closed by the failure, when a person had it tried again."""
+    left = [row for row in rows if row.run_id == run.pk and row.status in TRIED and row.closed_at is not None]
+    if not left:
+        return None
+    retries = models.Fact.objects.filter(run=run, kind=models.Fact.Kind.RETRY).order_by("-number")
+    said = retries.values_list("created_at", flat=True).first()
+    return next((row for row in left if said is not None and row.closed_at and row.closed_at < said), None)
 
 
 def _refused(rows: Iterable[models.Action]) -> list[str]:

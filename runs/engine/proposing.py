@@ -203,6 +203,9 @@ def check(
         identity_digest=digest,
         verdict=verdict,
         duplicate_of=duplicate,
+        retry_of=past.failed.pk
+        if past.failed is not None and past.failed.step == (call.step or "")
+        else None,
     )
 
 

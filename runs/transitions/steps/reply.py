@@ -45,6 +45,7 @@ class Proposed:
     refusal: str = ""
     verdict: Verdict | None = None
     duplicate_of: tuple[int, int] | None = None
+    retry_of: int | None = None
     plan: plans.Change | None = None
 
 
@@ -244,6 +245,7 @@ def _action(
         rule=call.verdict.rule,
         terms=dict(call.verdict.terms) if call.verdict.verdict == "review" else {},
         policy_version_id=policy_version,
+        retry_of_id=call.retry_of,
     )
     work.add(action)
     return action
