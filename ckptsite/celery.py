@@ -1,6 +1,5 @@
 """The Celery app. A message is a hint that a run may be due; losing or doubling one changes nothing."""
 
-import gc
 import multiprocessing
 import os
 import pathlib
@@ -71,7 +70,9 @@ def _before_fork(**_kwargs: object) -> None:
 
 @signals.worker_before_create_process.connect(weak=False)
 def _share_memory(**_kwargs: object) -> None:
-    gc.freeze()  # what is loaded stays shared with the children, since no collection touches it any more
+    from runs.engine import worker  # noqa: PLC0415 the apps are loaded only now
+
+    worker.settle_in()  # what is loaded stays shared with the children too, since no collection touches it any more
 
 
 @signals.worker_shutting_down.connect(weak=False)

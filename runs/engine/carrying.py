@@ -262,9 +262,10 @@ class _Following:
 
 def _after(front: Frontier, lines: Sequence[log.Line], pending: Pending | None) -> Frontier | None:
     """Return the frontier moved on by these lines; None where it takes more than they say."""
-    start, arguments = front.situation.state, front.arguments
+    start, arguments, tools = front.situation.state, front.arguments, front.situation.tools
     first = lines[0]
-    if first.kind == lifecycle.EntryKind.REPLY:  # every call of the last reply is closed
+    replied = first.kind == lifecycle.EntryKind.REPLY
+    if replied:  # every call of the last reply is closed
         start = replace(start, calls={}, results={})
         calls = first.content["calls"]
         arguments = {(first.position, index): call["arguments"] for index, call in enumerate(calls)}
@@ -282,7 +283,7 @@ def _after(front: Frontier, lines: Sequence[log.Line], pending: Pending | None) 
         now=front.now(),
         attempts=front.run.attempts,
         trouble=front.run.error,
-        tools=frontiers.tools(current.open_calls(), known=front.situation.tools),
+        tools=frontiers.tools(current.open_calls(), known=tools) if replied else tools,
         first_sent=frontiers.first_sent(actions),
         retry_at={},
         left=advances.left(front.run, front.now()) if front.run.advance != {} else {},

@@ -248,7 +248,10 @@ def first_sent(actions: Mapping[state.CallId, models.Action]) -> dict[state.Call
     return {
         call: row.occurrence.first_sent_at
         for call, row in actions.items()
-        if row.occurrence is not None and row.occurrence.first_sent_at is not None
+        if row.occurrence_id
+        is not None  # most have none, and to ask for it costs less than to ask for the row
+        and row.occurrence is not None
+        and row.occurrence.first_sent_at is not None
     }
 
 

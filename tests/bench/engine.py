@@ -79,33 +79,40 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     worked, floor = beside(hotpath.reads_and_replies(sizes.steps))
     note(
         found,
-        reply_of_l1=worked.rate("reply") / floor.l1,
-        read_of_l1=worked.rate("read") / floor.l1,
-        commits_per_reply=worked.commits["reply"] / worked.run.steps,
-        commits_per_read=worked.commits_each("reply"),
+        step_of_l1=(worked.run.steps + worked.calls) / worked.wall / floor.l1,
+        commits_per_read=worked.commits_each(),
+    )
+    worked, floor = beside(hotpath.reads_and_replies(sizes.steps, asked=True))
+    note(
+        found,
+        asked_step_of_l1=(worked.run.steps + worked.calls) / worked.wall / floor.l1,
+        commits_per_asked_read=worked.commits_each(),
     )
     _say("  effects, one by one")
     empty = hotpath.size(vacuumed=True)
-    worked, floor = beside(hotpath.effects(sizes.steps))
+    worked, floor = beside(hotpath.effects(sizes.steps, asked=True))
     one_by_one = worked.run
     note(
         found,
-        effect_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
-        commits_per_effect=worked.commits_each("reply"),
+        effect_of_l2=sizes.steps / worked.wall / floor.l2,
+        commits_per_effect=worked.commits_each(),
         now_and_then=sum(worked.commits.get(kind, 0) for kind in hotpath.NOW_AND_THEN) / sizes.steps,
+        time_now_and_then=worked.seconds_now_and_then() / worked.wall,
         written_per_turn=worked.written / sizes.steps,
         statements_per_turn=worked.said.statements / sizes.steps,
         rows_per_turn=worked.said.rows / sizes.steps,
         bytes_with_reply=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
     )
+    worked, floor = beside(hotpath.effects(sizes.steps))
+    note(found, turn_of_l2=sizes.steps / worked.wall / floor.l2, commits_per_turn=worked.commits_each())
     _say("  effects, released together")
     empty = hotpath.size(vacuumed=True)
     worked, floor = beside(hotpath.released_effects(sizes.steps))
     left = hotpath.size(vacuumed=False)
     note(
         found,
-        fused_of_l2=sizes.steps / worked.other_than("reply") / floor.l2,
-        commits_per_fused=worked.commits_each("reply"),
+        fused_of_l2=sizes.steps / worked.wall / floor.l2,
+        commits_per_fused=worked.commits_each(),
         bytes_as_left=(left - empty) / sizes.steps,
         bytes_per_effect=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
     )

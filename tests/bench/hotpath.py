@@ -6,11 +6,13 @@ import dataclasses
 import statistics
 import time
 from typing import Any
+from unittest import mock
 
 from django.db import connection
 
 from runs import lifecycle, models, points
 from runs.engine import worker
+from runs.providers import replay
 from tests.bench import counting, recordings, tools
 
 NOW_AND_THEN = ("adopt", "lose", "claim", "later", "finish", "refill")
@@ -31,22 +33,25 @@ class Worked:
     written: int
     said: counting.Said
 
-    def rate(self, kind: str) -> float:
-        """Return how many commits of this kind a second were made."""
-        return self.commits[kind] / self.seconds[kind]
+    @property
+    def wall(self) -> float:
+        """Return the seconds from the first look for due work to the last commit."""
+        return sum(self.seconds.values())
 
-    def commits_each(self, *kinds: str) -> float:
-        """Return the commits for each call: all but these kinds and those that are made once in a while."""
-        left_out = {*kinds, *NOW_AND_THEN}
-        return sum(count for kind, count in self.commits.items() if kind not in left_out) / self.calls
+    def commits_each(self) -> float:
+        """Return the commits for each call, without those that are made once in a while."""
+        return sum(n for kind, n in self.commits.items() if kind not in NOW_AND_THEN) / self.calls
 
-    def other_than(self, *kinds: str) -> float:
-        """Return the seconds of all commits but these."""
-        return sum(second for kind, second in self.seconds.items() if kind not in kinds)
+    def seconds_now_and_then(self) -> float:
+        """Return the seconds of the commits that are made once in a while."""
+        return sum(second for kind, second in self.seconds.items() if kind in NOW_AND_THEN)
 
 
-def work(replies: list[dict[str, Any]]) -> Worked:
-    """Return how a run with these replies was worked through, by one process, as `manage.py drain` does it."""
+def work(replies: list[dict[str, Any]], *, asked: bool = False) -> Worked:
+    """Return how a run with these replies was worked through, by one process, as `manage.py drain` does it.
+
+    With `asked` the provider passes for one that is asked elsewhere, so that nothing waits for its reply.
+    """
     run = recordings.start(replies)
     marks: list[tuple[str, float]] = []
 
@@ -57,7 +62,7 @@ def work(replies: list[dict[str, Any]]) -> Worked:
     written = _written()
     points.arm(reach)
     try:
-        with counting.statements() as said:
+        with mock.patch.object(replay.Replay, "local", not asked), counting.statements() as said:
             began = time.perf_counter()
             worker.drain(until_idle=False)
     finally:
@@ -78,20 +83,20 @@ def work(replies: list[dict[str, Any]]) -> Worked:
         calls=sum(len(reply["calls"]) for reply in replies),
         seconds=seconds,
         commits=commits,
-        replies=[moment for kind, moment in marks if kind.startswith("reply")],
+        replies=[moment for kind, moment in marks if "reply" in kind],
         written=written,
         said=said,
     )
 
 
-def reads_and_replies(steps: int) -> Worked:
+def reads_and_replies(steps: int, *, asked: bool = False) -> Worked:
     """Return a run of `steps` replies with one read each."""
-    return work(recordings.singles(steps, tool=tools.Look))
+    return work(recordings.singles(steps, tool=tools.Look), asked=asked)
 
 
-def effects(count: int) -> Worked:
-    """Return a run of `count` effects, each proposed by a reply of its own: intent and result apart."""
-    return work(recordings.singles(count))
+def effects(count: int, *, asked: bool = False) -> Worked:
+    """Return a run of `count` effects, each proposed by a reply of its own; `asked`: intent and result apart."""
+    return work(recordings.singles(count), asked=asked)
 
 
 def released_effects(count: int) -> Worked:

@@ -62,6 +62,9 @@ def _lead(folder: folders.Folder, environment: Mapping[str, str]) -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
+    from runs.engine import worker
+
+    worker.settle_in()  # as `manage.py drain` and a Celery worker do
 
 
 def _let_go() -> None:

@@ -14,15 +14,20 @@ Kind = Callable[[int], hotpath.Worked]
 
 @pytest.mark.django_db(transaction=True)
 def test_an_effect_is_two_commits_at_most_and_a_reply_and_a_read_are_one() -> None:
-    reads = hotpath.reads_and_replies(SHORT)
-    assert reads.commits["reply"] == reads.run.steps == SHORT + 1
-    assert bars.BARS["commits_per_read"].met(reads.commits_each("reply")), reads.commits
-    alone = hotpath.effects(SHORT)
+    ends = 2 / SHORT  # the first reply, and the one that ends the run
+    reads = hotpath.reads_and_replies(SHORT, asked=True)
+    assert reads.run.steps == len(reads.replies) == SHORT + 1
+    assert reads.commits_each() <= 2.0 + ends, reads.commits
+    alone = hotpath.effects(SHORT, asked=True)
     assert (alone.run.steps, len(alone.replies)) == (SHORT + 1, SHORT + 1)
-    assert bars.BARS["commits_per_effect"].met(alone.commits_each("reply")), alone.commits
+    assert alone.commits_each() <= 2.0 + ends, alone.commits
+    for kind in (hotpath.reads_and_replies, hotpath.effects):
+        local = kind(SHORT)
+        assert (local.run.steps, len(local.replies)) == (SHORT + 1, SHORT + 1)
+        assert local.commits_each() <= 1.0 + ends, local.commits
     released = hotpath.released_effects(SHORT)
     assert len(released.replies) == 2
-    assert bars.BARS["commits_per_fused"].met(released.commits_each("reply")), released.commits
+    assert released.commits_each() <= 1.0 + ends, released.commits
 
 
 @pytest.mark.django_db(transaction=True)
@@ -36,9 +41,9 @@ def test_a_step_says_and_reads_the_same_however_long_the_run_is(kind: Kind) -> N
 
 
 def test_a_figure_is_judged_by_its_median_and_shows_its_range() -> None:
-    found = bars.judged({"reply_of_l1": [0.70, 0.60, 0.66], "whole_state": [26.0], "l1": [2000.4]})
-    assert list(found) == ["l1", "reply_of_l1", "whole_state"]
-    assert (found["reply_of_l1"]["median"], found["reply_of_l1"]["range"]) == (0.66, [0.6, 0.7])
+    found = bars.judged({"step_of_l1": [0.70, 0.60, 0.66], "whole_state": [26.0], "l1": [2000.4]})
+    assert list(found) == ["l1", "step_of_l1", "whole_state"]
+    assert (found["step_of_l1"]["median"], found["step_of_l1"]["range"]) == (0.66, [0.6, 0.7])
     assert [figure["ok"] for figure in found.values()] == [True, True, False]
     lines = bars.lines(found)
     assert lines[0].endswith("[2,000 - 2,000]")

@@ -23,5 +23,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, until_idle: bool = False, **options: object) -> None:
         """Advance until nothing is due, and say how many slices that took."""
+        worker.settle_in()
         done = worker.drain(until_idle=until_idle, stopping=stopping.on_signal())
         self.stdout.write(f"{done} slice{'' if done == 1 else 's'} run; nothing else is due.")
