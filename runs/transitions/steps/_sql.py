@@ -22,9 +22,12 @@ SEEN = (
     " AND inbox = %s AND stop_at IS NULL AND hold_by_id IS NULL"
     " AND abs(extract(epoch FROM clock_timestamp() - %s::timestamptz)) < %s"
 )
+# Two questions, one for each index: asked as one, the server reads every action of the run.
 UNHEARD = (
+    " AND NOT EXISTS (SELECT FROM runs_action a"
+    " WHERE a.run_id = runs_run.id AND a.identity_digest = ANY(%s::bytea[]))"
     " AND NOT EXISTS (SELECT FROM runs_action a WHERE a.run_id = runs_run.id"
-    " AND (a.identity_digest = ANY(%s::bytea[]) OR a.proposed_identity = ANY(%s::bytea[])))"
+    " AND a.proposed_identity = ANY(%s::bytea[]) AND a.proposed_identity IS NOT NULL)"
 )
 ENTRY = "(%s::integer, %s::varchar, %s::text, %s::bytea, %s::integer, %s::varchar, %s::text)"
 OCCURRENCE = "(SELECT id FROM o)"
