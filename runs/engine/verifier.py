@@ -51,6 +51,7 @@ def verify() -> Verified:
     _asked()
     _switches()
     _pins()
+    _sealed()
     return Verified(events=events, head=head, runs=runs, entries=entries)
 
 
@@ -184,6 +185,17 @@ def _lines(run: models.Run, anchors: dict[int, str]) -> Iterator[models.Entry]:
         yield line
     if (run.position, run.head, run.checkpoint_number) != (position, head, number):
         raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
+
+
+def _sealed() -> None:
+    """Compare which lineages are sealed to the audited acts of administrators."""
+    told_of = set(models.AuditEvent.objects.filter(act="lineage.sealed").values_list("run", flat=True))
+    for root in models.Run.objects.filter(sealed_at__isnull=False).values_list("pk", flat=True):
+        if root not in told_of:
+            raise Broken(f"run {root}: the audit chain doesn't know that its lineage is sealed")
+        told_of.remove(root)
+    for root in told_of:
+        raise Broken(f"run {root}: the audit chain says that its lineage is sealed")
 
 
 def _pins() -> None:

@@ -73,6 +73,9 @@ class Run(models.Model):
         "self", null=True, on_delete=models.PROTECT, related_name="supersedes"
     )
     start_token = models.CharField(max_length=64, unique=True)
+    sealed_at = models.DateTimeField(
+        null=True
+    )  # on the first run of a lineage that nothing goes on from any more
 
     position = models.IntegerField(default=0)
     head = DigestField(default=exact.EMPTY)

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 
 from runs import lifecycle, models, rights
-from runs.transitions import budgets, clock_time, pins, texts
+from runs.transitions import budgets, clock_time, pins, retention, texts
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
@@ -154,6 +154,8 @@ def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datet
         _check_unknown(review)
     if verdict == RETRY and (run.superseded_by_id is not None or run.status != lifecycle.Run.FAILED):
         raise Stale("This run can't be retried any more.")
+    if verdict in {RETRY, GO_ON}:
+        retention.refuse_sealed(run)
 
 
 def _check_said(review: models.Review, answer: Answer) -> None:

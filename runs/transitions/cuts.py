@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from runs import exact, lifecycle, models
 from runs.models import paths
-from runs.transitions import clock_time, log, pins, starts
+from runs.transitions import clock_time, log, pins, retention, starts
 from runs.transitions.refusals import Invalid
 
 
@@ -32,8 +32,9 @@ def find(run: models.Run, checkpoint: int, *, live: bool = True) -> Cut:
     """Return the cut at a checkpoint of this run's path.
 
     Refuses (Invalid) a number that isn't there, a path longer than the limit, and a checkpoint of a dry run after a
-    simulated result: nothing live may rest on what never happened.
+    simulated result: nothing live may rest on what never happened. Refuses (Stale) a lineage that is sealed.
     """
+    retention.refuse_sealed(run)
     line = paths.checkpoints(run).filter(number=checkpoint).select_related("run").first()
     if line is None:
         raise Invalid(f"Run {run.pk} has no checkpoint {checkpoint}; its newest is {run.checkpoint_number}.")

@@ -42,6 +42,7 @@ NOT_IN_A_RUN = {
     "gone": "a clock ends what stands still on its own machine: the tests of lost processes play it",
     "restored": _RESTORE,
     "release_restored": _RESTORE,
+    "seal": "an administrator seals what has ended: no run of it comes to this or is touched by it",
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
 }

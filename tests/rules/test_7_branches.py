@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,12 @@ from runs import models, seed
 from runs.engine import verifier
 from runs.providers import declared
 from runs.selectors import redrive_page
-from runs.transitions import starts
+from runs.tools import contract
+from runs.transitions import branches, redrives, retention, starts
 from runs.transitions.actor import Actor
-from runs.transitions.refusals import Invalid
-from tests.engine.conftest import go, step
-from tests.engine.world import World
+from runs.transitions.refusals import Invalid, NotYours, Stale
+from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.world import Look, World
 from tests.rules.branching import checkpoint, redrive, through
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,3 +113,47 @@ def test_7_1_a_model_uses_the_input_from_its_first_reply_on(corrected: models.Ru
     models.AgentVersion.objects.filter(pk=corrected.agent_version_id).update(provider="replay")
     run = models.Run.objects.get(pk=corrected.pk)
     assert redrive_page.page(run, None, {}).chosen == 1
+
+
+def test_7_3_nothing_goes_on_from_a_sealed_lineage(
+    start: Start, operator: models.User, reviewer: models.User, person: Callable[..., models.User]
+) -> None:
+    """No re-drive, fork, separate work or retry; occurrences and receipts stay, and the record verifies."""
+    admin = Actor(user=person("ada", "admin"))
+    run = go(start(step("lookup", "pay")))
+    with pytest.raises(Stale, match="still open"):
+        retention.seal(run.pk, reason="three years are over", by=admin)
+    run = through(run, reviewer)
+    with pytest.raises(NotYours):
+        retention.seal(run.pk, reason="three years are over", by=Actor(user=operator))
+    for _ in range(2):
+        assert retention.seal(run.pk, reason="three years are over", by=admin).sealed_at is not None
+    given: dict[str, Any] = {
+        "checkpoint": 1,
+        "reason": "again",
+        "by": Actor(user=operator),
+        "token": "sealed",
+    }
+    verbs: tuple[Any, ...] = (redrives.redrive, branches.fork, partial(branches.separate, acknowledged=""))
+    for go_on in verbs:
+        with pytest.raises(Stale, match="sealed"):
+            go_on(run.pk, **given)
+    assert models.Occurrence.objects.get(root=run).state == "standing"
+    assert models.AuditEvent.objects.filter(act="lineage.sealed").count() == 1
+    verifier.verify()
+    models.Run.objects.filter(pk=run.pk).update(sealed_at=None)
+    with pytest.raises(verifier.Broken, match="says that its lineage is sealed"):
+        verifier.verify()
+
+
+def test_7_3_a_failed_run_of_a_sealed_lineage_is_not_retried(
+    start: Start, operator: models.User, person: Callable[..., models.User]
+) -> None:
+    """Its question stays answerable: it ends. Whoever answered late is refused."""
+    Look.failures = [contract.DidNotHappen("The file is not there.")]
+    run = go(start(step("look", "it")))
+    question = only_review(run)
+    models.Run.objects.filter(pk=run.pk).update(sealed_at=run.ended_at)
+    with pytest.raises(Stale, match="sealed"):
+        answer(question, operator, "retry")
+    answer(question, operator, "stop")
