@@ -41,6 +41,9 @@ class CallState:
     failures: int = 0
     revision: int = 1
     closed: bool = False
+    undo: bool = False  # takes back an effect: a person asked for it, no reply
+    first: bool = False  # nothing else is begun before this has succeeded
+    said: str = ""  # what closed a `first` one
 
     @property
     def is_control(self) -> bool:
@@ -61,6 +64,12 @@ class CallState:
     def unsettled(self) -> bool:
         """Return whether the world may hold this effect, and may not."""
         return self.status in lifecycle.ACTION_UNSETTLED
+
+    @property
+    def in_vain(self) -> bool:
+        """Return whether this had to succeed before anything else, and did not."""
+        done = (lifecycle.Action.SUCCEEDED, lifecycle.Action.ABSORBED, lifecycle.Action.SIMULATED)
+        return self.first and self.closed and self.status not in done
 
 
 def settled(sends: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:

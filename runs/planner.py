@@ -124,6 +124,11 @@ def next_move(now: Situation) -> Move:
             cause="The worker was lost several times in a row at this point.",
             detail=f"{now.attempts - 1} workers took this run over without getting anything done.",
         )
+    in_vain = next((call for call in now.state.calls.values() if call.in_vain), None)
+    if in_vain is not None and not unsettled:
+        return Fail(cause=f"What had to be taken back first was not. {in_vain.said}")
+    if any(call.undo for call in calls):
+        return _work(now, calls, alarms)
     if now.approve_plan and now.state.plan_version and not now.state.approved_plan and not unsettled:
         if now.plan_refused:
             return Fail(cause=now.plan_refused)
@@ -202,7 +207,13 @@ def _pinned(pins: Pinned, alarms: list[tuple[datetime.datetime, str]]) -> Move:
 
 
 def _in_turn(now: Situation, calls: tuple[CallState, ...]) -> tuple[CallState, ...]:
-    """Return the calls that may go on: all, or only the first open one where the agent wants them in order."""
+    """Return the calls that may go on: all, or only the first open one where the agent wants them in order.
+
+    An undo goes before everything else: meanwhile nothing may rest on what it takes back, or be absorbed by it.
+    """
+    undos = tuple(call for call in calls if call.undo)
+    if undos:
+        return undos
     return tuple(call for call in calls if not call.is_control)[:1] if now.ordered else calls
 
 

@@ -19,6 +19,7 @@ class Act(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     STOP = "stop"
+    UNDO = "undo"
     ANSWER_FAILURE = "answer_failure"
     RAISE_BUDGET = "raise_budget"
     EDIT_PLAN = "edit_plan"
@@ -35,6 +36,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.PAUSE: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.RESUME: frozenset({OPERATOR, ADMIN}),
     Act.STOP: frozenset({OPERATOR, REVIEWER, ADMIN}),
+    Act.UNDO: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.ANSWER_FAILURE: frozenset({OPERATOR, ADMIN}),
     Act.RAISE_BUDGET: frozenset({OPERATOR, ADMIN}),
     Act.EDIT_PLAN: frozenset({OPERATOR, ADMIN}),

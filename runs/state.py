@@ -163,12 +163,18 @@ def _reply(state: State, entry: Line) -> State:
 
 
 def _reopened(state: State, content: Mapping[str, Any]) -> State:
-    """Return the state in which a call that was open at the cut is proposed anew: old verdicts don't count."""
+    """Return the state with a call that no reply of this run proposed: open at the cut, or asked for by a person.
+
+    What was said of it before the cut doesn't count.
+    """
     call_id: CallId = (content["call"][0], content["call"][1])
     known = state.calls.get(call_id)
     if known is not None and known.closed:
         raise ValueError("a closed call can't be opened again")
     calls = put(state.calls, call_id, _proposed(call_id, content))
+    if "instead" in content:  # of one that had to succeed first and did not: this one has to, now
+        old: CallId = (content["instead"][0], content["instead"][1])
+        calls = put(calls, old, replace(state.calls[old], first=False))
     return replace(state, calls=calls, plan=_active(state.plan, {content["step"]}))
 
 
@@ -180,6 +186,8 @@ def _proposed(call_id: CallId, content: Mapping[str, Any]) -> CallState:
         tier=content["tier"],
         step=content["step"],
         digest=content["digest"],
+        undo="undo_of" in content,
+        first=bool(content.get("first")),
         **_judged(content),
     )
 
@@ -264,7 +272,7 @@ def _call(state: State, entry: Line) -> State:
                 "review": content.get("review", call.review),
             }
         case lifecycle.EntryKind.RESULT:
-            changed |= {"closed": True}
+            changed |= {"closed": True} | ({"said": content["text"]} if call.first else {})
             if content.get("ran"):
                 counters = replace(counters, calls=counters.calls + 1)
             if "attempt" in content:

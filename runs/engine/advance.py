@@ -24,6 +24,7 @@ from runs.engine import (
     refused,
     reopening,
     simulating,
+    undoing,
 )
 from runs.providers import contract
 from runs.transitions import steps
@@ -80,7 +81,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
                 paying.book_lost_call(claim, proposing.request_of)
                 lost = False
             if unread:  # what woke the run is read first; looking at the run before that would be in vain
-                steps.fold_in(claim)
+                steps.fold_in(claim, undoing.check)
                 unread = False
             origin.ensure()  # the connection may be a new one since the last move
             front = front or frontier.load(claim, looked=looked)
@@ -140,7 +141,7 @@ def _make(
     try:
         match move:
             case planner.FoldIn():
-                steps.fold_in(claim)
+                steps.fold_in(claim, undoing.check)
             case planner.CallModel() | planner.Refill():
                 return _call_model(front, move, beat)
             case planner.AskPlan():

@@ -113,8 +113,8 @@ def _revisions(row: models.Action, log: told.Call) -> None:
     if exact.digest_of(first) != log.digests[1]:
         raise Broken(f"action {row.pk}: its arguments are not those that its reply names")
     found = list(models.Revision.objects.filter(action=row).order_by("number"))
-    # The first revision has a row of its own only once there is a second.
-    wanted = sorted(log.digests) if len(log.digests) > 1 else []
+    # The first revision has a row of its own only once there is a second, or where a person asked for the action.
+    wanted = sorted(log.digests) if len(log.digests) > 1 or row.undo_of_id is not None else []
     if [revision.number for revision in found] != wanted:
         raise Broken(f"action {row.pk}: the log says {len(wanted)} revisions, {len(found)} are there")
     for revision in found:

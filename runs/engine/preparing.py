@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, models, points, state
 from runs.engine import frontier as frontiers
-from runs.engine import gates, history, outside, verdicts
+from runs.engine import gates, history, outside, undoing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry
@@ -130,7 +130,7 @@ def _prepared(
         )
         notes.append(f"What will happen could not be worked out: {error}")
     past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
-    doubts = list(past.reasons)
+    doubts = [sentence for sentence in (undoing.why(action), *past.reasons) if sentence]
     if action.duplicate_of:
         doubts.append("This looks like something that was already proposed or done in this run.")
     verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 from runs import lifecycle, models, state
 from runs.engine import frontier as frontiers
-from runs.engine import proposing, told, verdicts
+from runs.engine import proposing, told, undoing, verdicts
 from runs.models import paths
 from runs.providers import contract
-from runs.transitions import steps
+from runs.transitions import steps, undos
 
 
 def reopen(claim: steps.Claim) -> None:
@@ -24,7 +24,8 @@ def reopen(claim: steps.Claim) -> None:
     policy = verdicts.in_force()
     checked: list[steps.Proposed] = []
     opened: list[steps.Opened] = []
-    for call in current.open_calls():
+    # Undos before the others, so that none of those is absorbed by what is about to be taken back.
+    for call in sorted(current.open_calls(), key=lambda one: not one.undo):
         proposed = _again(front, policy, raw[call.id], checked)
         checked.append(proposed)
         corrected = None
@@ -35,7 +36,15 @@ def reopen(claim: steps.Claim) -> None:
         steps.Progress(step=step, called=log.steps[step.id].called, closed=log.steps[step.id].closed)
         for step in current.plan
     )
-    steps.reopen(claim, plan=plan, calls=tuple(opened), policy_version=policy.version)
+    first = _first(run)
+    by, reason = run.created_by.get_username(), str(first.content.get("reason", ""))
+    back = tuple(
+        undoing.check(run, steps.asked(number, by=by, reason=reason, first=True))
+        for number in first.content.get("undo_first", ())
+    )
+    ends = first.content["code"] == undos.CODE  # it has nothing else to do
+    last = {"summary": "What was asked for is taken back.", "result": None} if ends else None
+    steps.reopen(claim, plan=plan, calls=tuple(opened), policy_version=policy.version, first=back, last=last)
 
 
 def _folded(run: models.Run) -> tuple[state.State, told.Log, dict[state.CallId, dict[str, Any]]]:
@@ -58,14 +67,21 @@ def _folded(run: models.Run) -> tuple[state.State, told.Log, dict[state.CallId, 
 
 def _wishes(run: models.Run) -> dict[state.CallId, Any]:
     """Return the arguments that the person who made this run corrected."""
-    first = models.Entry.objects.filter(run=run).order_by("position").first()
-    assert first is not None
-    return {(position, index): arguments for position, index, arguments in first.content.get("arguments", [])}
+    wishes = _first(run).content.get("arguments", [])
+    return {(position, index): arguments for position, index, arguments in wishes}
+
+
+def _first(run: models.Run) -> models.Entry:
+    """Return the run's own first line: where it comes from, and what was wanted of it."""
+    return models.Entry.objects.filter(run=run).order_by("position")[:1].get()
 
 
 def _again(
     front: frontiers.Frontier, policy: verdicts.InForce, raw: dict[str, Any], earlier: list[steps.Proposed]
 ) -> steps.Proposed:
+    if raw.get("undo_of") is not None:
+        keys = ("undo_of", "by", "reason", "first")
+        return undoing.check(front.run, {key: raw[key] for key in keys}).call
     call = contract.Call(
         tool=raw["tool"], arguments=raw["arguments"], step=raw["step"], label=raw.get("label", "")
     )

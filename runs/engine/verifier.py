@@ -21,7 +21,7 @@ from runs.engine.comparing import Broken as Broken
 from runs.models import paths
 from runs.transitions import audit, decisions, log
 
-BRANCHED = ("run.redriven", "run.forked", "run.separated")
+BRANCHED = ("run.redriven", "run.forked", "run.separated", "run.undoing")
 
 
 @dataclass(frozen=True, kw_only=True)

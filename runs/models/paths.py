@@ -172,10 +172,15 @@ def predecessors() -> QuerySet[Run]:
 
 
 def unsettled_of(root: int | OuterRef) -> QuerySet[Occurrence]:
-    """Return the lineage's effects that may or may not have happened and that nobody gave up as unknowable."""
-    return Occurrence.objects.filter(
+    """Return the lineage's effects that may or may not stand, but for those that were given up as unknowable.
+
+    That is itself, or its undo.
+    """
+    given_up = lifecycle.Action.ABANDONED
+    rows = Occurrence.objects.filter(
         root=root, state__in=[lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
-    ).exclude(owner__status=lifecycle.Action.ABANDONED)
+    )
+    return rows.exclude(owner__status=given_up).exclude(undos__status=given_up)
 
 
 def ready() -> Q:

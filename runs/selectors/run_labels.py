@@ -35,6 +35,7 @@ NOTES: dict[str, tuple[str, str, str]] = {
     "redriven": ("Took over from an earlier attempt", "rotate-ccw", ASK),
     "forked": ("Tries it out from a checkpoint; nothing goes out", "eye", QUIET),
     "separated": ("Began separate work from a checkpoint", "layers", ASK),
+    "undoing": ("Began in order to take back one effect", "undo-2", ASK),
     "begun": ("Went on from the checkpoint", "play", QUIET),
 }
 

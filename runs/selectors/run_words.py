@@ -38,7 +38,11 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
         case lifecycle.EntryKind.REPLY:
             return _reply(line, names, agent)
         case lifecycle.EntryKind.CALL:
+            if content.get("undo_of") is not None:
+                return _asked(line, names)
             what = names.steps.get(str(content.get("step"))) or tools.title(str(content.get("tool")))
+            if content.get("effect") == "control":
+                return Said(title="Ends as soon as this is done", icon="circle-stop")
             return Said(title=f"Was open at the checkpoint, and is proposed again: {what}", icon="rotate-ccw")
         case lifecycle.EntryKind.VERDICT:
             return _verdict(line, names)
@@ -109,6 +113,16 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
         listed = "\n".join(f"{number}. {what}" for number, what in enumerate(wanted[:LISTED], 1))
         text = f"{text}\n{listed}{more}".strip()
     return Said(title=title, icon="bot", side=AGENT, who=agent, text=text)
+
+
+def _asked(line: Line, names: Names) -> Said:
+    """Return what a person wants taken back."""
+    content = line.content
+    action = names.action(line)
+    what = about(action, names) if action else tools.title(str(content.get("tool")))
+    who, why = names.person(str(content.get("by") or "ckptsite")), str(content.get("reason") or "")
+    title = f"Wants this taken back: {what}"
+    return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, text=why, action=action)
 
 
 def _verdict(line: Line, names: Names) -> Said:

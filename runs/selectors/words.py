@@ -43,6 +43,8 @@ _RESTS: dict[str, str] = {
     "decision": "Goes on with the decision as soon as a worker is free.",
     "evidence": "Goes on with what was learnt as soon as a worker is free.",
     "expired": "A question went unanswered; goes on as soon as a worker is free.",
+    "undo": "Goes on with what is to be taken back as soon as a worker is free.",
+    "undoing": "Takes back what was asked for as soon as a worker is free.",
     "withdrawn": "An approval was taken back; it is asked again.",
     "resumed": "Resumed; goes on as soon as a worker is free.",
     "switch": "Something that it needs is paused by an administrator; it goes on when that is lifted.",

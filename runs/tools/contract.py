@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import pydantic
@@ -172,6 +171,8 @@ class Tool:
     timeout: ClassVar[timedelta | None] = None
     identity: ClassVar[tuple[str, ...] | None] = None
     decisive: ClassVar[tuple[str, ...]] = ()
+    undo_tier: ClassVar[int | None] = None  # None: the tool's own
+    undo_protection: ClassVar[Protection] = Protection.UNPROTECTED
     Arguments: ClassVar[type[pydantic.BaseModel]]
 
     def run(self, args: Any, ctx: Context) -> Receipt:
@@ -189,6 +190,18 @@ class Tool:
     def lookup(self, args: Any, keys: Sequence[str], ctx: Context) -> Receipt | None:
         """Return the receipt if the world holds an effect under one of `keys`, else None."""
         raise TypeError(f"{type(self).__name__} can't look up")
+
+    def undo(self, args: Any, receipt: Receipt, ctx: Context) -> Receipt:
+        """Take back what stands with `receipt`. With it the tool has an undo: an effect of its own, `<name>.undo`."""
+        raise TypeError(f"{type(self).__name__} can't undo")
+
+    def undo_preview(self, args: Any, receipt: Receipt, ctx: Context) -> Preview | None:
+        """Return what taking it back will do; None says only what was done."""
+        return None
+
+    def undo_lookup(self, args: Any, receipt: Receipt, keys: Sequence[str], ctx: Context) -> Receipt | None:
+        """Return the undo's receipt if the world holds an undo under one of `keys`, else None."""
+        raise TypeError(f"{type(self).__name__} can't look up an undo")
 
     def identity_of(self, args: Any) -> Any:
         """Return what makes it the same logical effect: the declared fields, or all arguments if none is declared."""
@@ -217,7 +230,7 @@ class Tool:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""
-        return _schema(cls.Arguments)
+        return promises.schema(cls.Arguments)
 
     @classmethod
     def contract(cls) -> str:
@@ -273,11 +286,6 @@ class Tool:
         return text
 
 
-@cache
-def _schema(arguments: type[pydantic.BaseModel]) -> dict[str, Any]:
-    return arguments.model_json_schema()
-
-
 def describe(error: pydantic.ValidationError) -> str:
     """Return one sentence for the first problem, and how many more there are."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
@@ -285,16 +293,3 @@ def describe(error: pydantic.ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"]) or "the arguments"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}{more}."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Declared:
-    """A tool's declared facts as plain data, for the parts that may not import tools."""
-
-    name: str
-    effect: str
-    tier: int
-    protection: str
-    contract: str
-    declaration: str
-    decisive: tuple[str, ...] = field(default=())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pydantic
@@ -38,9 +38,15 @@ def text(
             "tier": tier,
             "identity": None if identity is None else list(identity),
             "decisive": list(decisive),
-            "schema": _bare(arguments.model_json_schema()),
+            "schema": _bare(schema(arguments)),
         }
     )
+
+
+@cache
+def schema(arguments: type[pydantic.BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments."""
+    return arguments.model_json_schema()
 
 
 _PROSE = frozenset({"title", "description", "examples"})

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.core import checks
 from django.utils.module_loading import module_has_submodule
 
-from runs.tools import contract, soundness
+from runs.tools import contract, soundness, undo
 
 BUILT_IN = ("runs.tools.files", "runs.tools.email")
 
@@ -27,7 +27,7 @@ class DuplicateTool(RuntimeError):
 
 
 def register(kind: Kind) -> Kind:
-    """Add a tool and return its class, so that it works as a decorator.
+    """Add a tool, and its undo if it has one; return its class, so that it works as a decorator.
 
     Refuses (DuplicateTool) a name that another class has, and (TypeError) a class that declares too little.
     """
@@ -37,7 +37,9 @@ def register(kind: Kind) -> Kind:
         raise DuplicateTool(
             f"The tool {kind.name!r} is defined by {_place(type(known))} and by {_place(kind)}."
         )
-    _tools[kind.name] = kind()
+    _tools[kind.name] = tool = kind()
+    if undo.can(kind):
+        register(undo.adapter(tool))
     return kind
 
 
@@ -49,6 +51,12 @@ def get(name: str) -> contract.Tool:
         raise UnknownTool(f"There is no tool {name!r}.") from None
 
 
+def undo_of(name: str) -> contract.Tool | None:
+    """Return the tool that takes back effects of the tool called `name`; None where nothing does."""
+    found = _tools.get(name + undo.SUFFIX)
+    return found if isinstance(found, undo.Undo) else None
+
+
 def all() -> tuple[contract.Tool, ...]:
     """Return every tool, by name."""
     return tuple(tool for _, tool in sorted(_tools.items()))
@@ -57,19 +65,6 @@ def all() -> tuple[contract.Tool, ...]:
 def longest_timeout() -> float:
     """Return the longest time in seconds that a tool declares for one call of it, 0.0 if none declares any."""
     return max((tool.timeout.total_seconds() for tool in _tools.values() if tool.timeout), default=0.0)
-
-
-def declared(tool: contract.Tool) -> contract.Declared:
-    """Return a tool's declared facts as plain data."""
-    return contract.Declared(
-        name=tool.name,
-        effect=tool.effect,
-        tier=tool.risk(),
-        protection=tool.protection,
-        contract=tool.contract(),
-        declaration=tool.declaration(),
-        decisive=tool.decisive,
-    )
 
 
 def autodiscover() -> None:

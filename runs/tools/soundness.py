@@ -38,6 +38,11 @@ def problems(kind: type[contract.Tool]) -> Iterator[checks.CheckMessage]:
                 )
     if kind.protection == contract.Protection.LOOKUP and kind.lookup is contract.Tool.lookup:
         yield checks.Error(f"{kind.name}: protection is lookup, but there is no lookup().", id="runs.E002")
+    looks_up = kind.undo_protection == contract.Protection.LOOKUP
+    if looks_up and kind.undo_lookup is contract.Tool.undo_lookup:
+        yield checks.Error(
+            f"{kind.name}: the undo's protection is lookup, but there is no undo_lookup().", id="runs.E007"
+        )
     for where in _unstable(kind.Arguments, ()):
         yield checks.Error(
             f"{kind.name}: the default of {where!r} is made anew each time, so it can't be approved.",

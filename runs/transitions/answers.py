@@ -6,16 +6,17 @@ import datetime
 from dataclasses import dataclass
 
 from runs import lifecycle, models, rights
+from runs.tools import registry
 from runs.transitions import budgets, clock_time, pins, retention, texts
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
-KEEP = "keep"
+KEEP, UNDO = "keep", "undo"
 HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
 RETRY, STOP, GO_ON = "retry", "stop", "go_on"
 ONCE, TWICE, NOT_AT_ALL = "once", "twice", "not_at_all"
 ANSWERS: dict[str, tuple[str, ...]] = {
-    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP),
+    lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP, UNDO),
     lifecycle.ReviewKind.PLAN: (APPROVE, REJECT),
     lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
     lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON, ONCE, TWICE, NOT_AT_ALL),
@@ -56,8 +57,18 @@ def offered(review: models.Review) -> tuple[str, ...]:
             return (ONCE, TWICE, NOT_AT_ALL)
         return (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
     if review.kind == lifecycle.ReviewKind.ACTION:
-        return known if done_before(review) else tuple(verb for verb in known if verb != KEEP)
+        return tuple(verb for verb in known if verb not in _pointless(review))
     return known
+
+
+def _pointless(review: models.Review) -> frozenset[str]:
+    """Return the answers that this question about an action doesn't take."""
+    action = review.action
+    if action is not None and action.undo_of_id is not None:  # no agent proposed it, so none is asked
+        return frozenset({ASK_BACK, KEEP, UNDO})
+    if not done_before(review):
+        return frozenset({KEEP, UNDO})
+    return frozenset() if action is not None and registry.undo_of(action.tool) else frozenset({UNDO})
 
 
 def done_before(review: models.Review) -> tuple[int, ...]:
@@ -146,9 +157,9 @@ def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datet
         _check_horizon(review, answer)
     if verdict == ABSENT_DO and run.stop_at is not None:
         raise Invalid("The run is being stopped, so it can't be done again; choose 'leave it'.")
-    if verdict == KEEP and answer.which not in {*done_before(review), None}:
+    if verdict in {KEEP, UNDO} and answer.which not in {*done_before(review), None}:
         raise Invalid("That is none of the effects that are shown.")
-    if verdict == KEEP and answer.which is None and len(done_before(review)) > 1:
+    if verdict in {KEEP, UNDO} and answer.which is None and len(done_before(review)) > 1:
         raise Invalid("Say which of them it is.")
     if verdict == NOT_AT_ALL:
         _check_unknown(review)
@@ -167,7 +178,7 @@ def _check_said(review: models.Review, answer: Answer) -> None:
         raise Invalid("Write your question; the agent reads it and proposes again.")
     if answer.verdict == APPROVE and done_before(review) and not said:
         raise Invalid("Say why this is done too; something that it may be was done before.")
-    if answer.verdict in {KEEP, BY_HAND, *CONTRADICTED} and not said:
+    if answer.verdict in {KEEP, UNDO, BY_HAND, *CONTRADICTED} and not said:
         raise Invalid("Give a reason; it stays in the record.")
     if review.reason_required and not said:
         raise Invalid("Give a reason; at this tier every decision needs one.")

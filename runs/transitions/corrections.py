@@ -46,6 +46,8 @@ def arguments_of(cut: Cut, given: Mapping[CallId, Any]) -> list[list[Any]]:
             raise Invalid(
                 f"No call {call_id[1]} of line {call_id[0]} is open at that checkpoint, so there is nothing to correct."
             )
+        if call.undo:
+            raise Invalid("An undo takes back exactly what was done, so there is nothing to correct in it.")
         try:
             text = registry.get(call.tool).settled(exact.stored(exact.canonical(value)))
         except (registry.UnknownTool, BadArguments, exact.NotExact) as error:

@@ -10,13 +10,13 @@ from django.db import IntegrityError
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import audit, clock_time, corrections, cuts, holds, inbox, log, texts
+from runs.transitions import audit, clock_time, corrections, cuts, holds, inbox, log, texts, undoing
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
-KEEP, AGAIN = "keep", "again"
-DISPOSITIONS = (KEEP, AGAIN)
+KEEP, AGAIN, UNDO_FIRST = "keep", "again", "undo_first"
+DISPOSITIONS = (KEEP, AGAIN, UNDO_FIRST)
 
 
 def redrive(
@@ -36,7 +36,8 @@ def redrive(
     It goes on from a checkpoint of the given run's path, takes the place of the lineage's current attempt (which is
     stopped if it hasn't ended), and starts once that one has ended and nothing of the lineage is open. What was done
     after the checkpoint isn't done again: it is absorbed when it is proposed, unless its occurrence is disposed of as
-    `again`, which lets it happen once more, after a review.
+    `again`, which lets it happen once more, after a review, or as `undo_first`: then it is taken back before the new
+    attempt does anything else.
 
     Refuses NotYours without the right, Invalid where checkpoint, input, arguments or dispositions don't fit, and
     Stale when another attempt than the one that was `seen` is the current one.
@@ -49,7 +50,7 @@ def redrive(
         return same(known, run.root_id, user)
     cut = cuts.find(run, checkpoint)
     corrected = corrections.input_of(input)
-    waivers = _waivers(run.root_id, cut, dispositions or {})
+    disposed = _disposed(run.root_id, cut, dispositions or {})
     wishes = corrections.arguments_of(cut, arguments or {})
     try:
         with committing("redrive"):
@@ -68,7 +69,7 @@ def redrive(
                 token=token,
                 reason=reason,
                 input=corrected,
-                content={"supersedes": old.pk, "waivers": waivers, "arguments": wishes},
+                content={"supersedes": old.pk, "arguments": wishes, **disposed},
                 number=number,
             )
             record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason})
@@ -148,20 +149,30 @@ def why(text: str) -> str:
     return reason
 
 
-def _waivers(root: int, cut: cuts.Cut, dispositions: Mapping[int, str]) -> dict[str, None]:
-    """Return the occurrences that may happen once more, none used yet."""
-    found: dict[str, None] = {}
+def _disposed(root: int, cut: cuts.Cut, dispositions: Mapping[int, str]) -> dict[str, Any]:
+    """Return the occurrences that may happen once more, none used yet, and those that are taken back first."""
+    waivers: dict[str, None] = {}
+    undo_first: list[int] = []
     for number, disposition in sorted(dispositions.items()):
         if disposition not in DISPOSITIONS:
             raise Invalid(f"{disposition!r} is no answer to what becomes of an earlier effect.")
         if disposition == KEEP:
             continue
-        occurrence = models.Occurrence.objects.filter(pk=number, root=root).first()
+        rows = models.Occurrence.objects.select_related("owner")
+        occurrence = rows.filter(pk=number, root=root).first()
         if occurrence is None or paths.uses(cut.path, None, occurrence):
             raise Invalid(f"The effect {number} isn't one of this lineage after that checkpoint.")
+        if disposition == UNDO_FIRST:
+            undoing.check(occurrence)
+            undo_first.append(number)
+            continue
+        if occurrence.owner.undo_of_id is not None:
+            raise Invalid(
+                f"The effect {number} took something back; only what it took back can be done again."
+            )
         if occurrence.state != lifecycle.Occurrence.STANDING:
             raise Invalid(
                 f"It isn't known that the effect {number} stands, so it can't be done again; settle it first."
             )
-        found[str(number)] = None
-    return found
+        waivers[str(number)] = None
+    return {"waivers": waivers} | ({"undo_first": undo_first} if undo_first else {})

@@ -11,9 +11,9 @@ from runs.rights import Act
 
 MAY: dict[str, set[Act]] = {
     "viewer": {Act.VIEW},
-    "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP},
+    "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP, Act.UNDO},
     "operator": {
-        Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.ANSWER_FAILURE,
+        Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.UNDO, Act.ANSWER_FAILURE,
         Act.RAISE_BUDGET, Act.EDIT_PLAN,
     },
     "auditor": {Act.VIEW, Act.AUDIT},

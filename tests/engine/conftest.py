@@ -70,7 +70,10 @@ def start(operator: models.User) -> Callable[..., models.Run]:
                 },
                 tools=tuple(
                     f"world.{tool}"
-                    for tool in ("look", "allowed", "unprotected", "lookup", "idempotent", "costly")
+                    for tool in (
+                        *("look", "allowed", "unprotected", "lookup", "idempotent", "costly"),
+                        *("back", "blind", "mild"),
+                    )
                 ),
                 input_schema={"type": "object", "properties": {}},
                 **more,

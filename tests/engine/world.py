@@ -128,6 +128,54 @@ class Allowed(Effect):
 
 
 @registry.register
+class Back(Effect):
+    """It can be taken back, by an effect that can be looked up."""
+
+    name = "world.back"
+    protection = contract.Protection.LOOKUP
+    undo_protection = contract.Protection.LOOKUP
+
+    def lookup(
+        self, args: EffectArguments, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
+        return self._find(args.name, keys)
+
+    def undo(
+        self, args: EffectArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Receipt:
+        World.refuse()
+        World.write(f"undo {args.name}", ctx.idempotency_key)
+        return contract.Receipt(summary=f"Took back {args.name}: {receipt.summary}")
+
+    def undo_lookup(
+        self, args: EffectArguments, receipt: contract.Receipt, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
+        return self._find(f"undo {args.name}", keys)
+
+    def _find(self, name: str, keys: Sequence[str]) -> contract.Receipt | None:
+        if any(line["key"] in keys for line in World.effects(name)):
+            return contract.Receipt(summary=f"Found {name}.")
+        return None
+
+
+@registry.register
+class Blind(Back):
+    """It can be taken back, but only a person can say whether that happened."""
+
+    name = "world.blind"
+    undo_protection = contract.Protection.UNPROTECTED
+
+
+@registry.register
+class Mild(Back):
+    """Tier 1, and so is its undo: nobody is asked about either."""
+
+    name = "world.mild"
+    effect = contract.Effect.REVERSIBLE
+    tier = 1
+
+
+@registry.register
 class Costly(Effect):
     """Tier 3, with a precondition."""
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from runs import models
-from runs.engine import advance, frontier, verdicts, verifier
+from runs.engine import advance, frontier, undoing, verdicts, verifier
 from runs.transitions import refusals, steps, switches
 from runs.transitions.actor import Actor
 from tests import waiting
@@ -82,7 +82,7 @@ def test_2_2_an_intent_names_the_epoch_and_the_inbox_that_it_was_evaluated_under
     seen = front.situation.inbox
     with pytest.raises(refusals.Changed):
         steps.intent(claim, wish, seen=seen)
-    steps.fold_in(claim)
+    steps.fold_in(claim, undoing.check)
     with pytest.raises(refusals.Changed):  # the epoch alone refuses it too
         steps.intent(claim, wish, seen=frontier.load(claim).situation.inbox)
     assert World.effects() == []

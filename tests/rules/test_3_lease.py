@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import models
-from runs.engine import advance, verifier
+from runs.engine import advance, undoing, verifier
 from runs.transitions import evidence, steps
 from runs.transitions.refusals import LostAuthority
 from tests.engine import clockwork
@@ -168,7 +168,7 @@ def test_3_6_a_higher_fence_stops_every_write(start: Start) -> None:
     for write in (
         lambda: steps.later(old, reason="slice"),
         lambda: steps.wait(old, reason="review", seen=0),
-        lambda: steps.fold_in(old),
+        lambda: steps.fold_in(old, undoing.check),
     ):
         with pytest.raises(LostAuthority):
             write()

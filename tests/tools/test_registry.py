@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 from django.core import checks
 
+from runs import exact
 from runs.tools import contract, registry, soundness
 
 
@@ -98,7 +99,36 @@ def test_the_unstable_default_is_named_with_its_path() -> None:
     assert isinstance(problem, checks.Error)
 
 
-def test_declared_facts_as_plain_data() -> None:
-    found = registry.declared(registry.get("ledger.post_late_fee"))
-    assert (found.effect, found.tier, found.protection) == ("irreversible", 3, "lookup")
-    assert found.decisive == ("amount", "customer")
+class Backed(Sound):
+    """A tool whose effects can be taken back."""
+
+    name = "test.backed"
+    tier = 2
+    undo_tier = 1
+    undo_protection = contract.Protection.LOOKUP
+
+    def undo(self, args: Any, receipt: contract.Receipt, ctx: contract.Context) -> contract.Receipt:
+        return contract.Receipt(summary=f"Not {args.number} any more, which was {receipt.summary}.")
+
+
+def test_an_undo_is_a_tool_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_tools", {})
+    registry.register(Backed)
+    registry.register(Backed)
+    registry.register(Sound)
+    undo = registry.undo_of("test.backed")
+    assert undo is not None
+    assert undo is registry.get("test.backed.undo")
+    assert registry.undo_of("test.sound") is registry.undo_of("test.backed.undo") is None
+    assert (undo.risk(), undo.effect, undo.protection) == (1, "irreversible", "lookup")
+    given = {"occurrence": 7, "arguments": {"number": 4}, "receipt": {"summary": "four", "value": [1]}}
+    args = undo.parse(exact.stored(undo.settled(given)))
+    assert undo.identity_of(args) == {"occurrence": 7}
+    ctx: Any = None
+    assert undo.run(args, ctx).summary == "Not 4 any more, which was four."
+    with pytest.raises(contract.BadArguments, match=r"arguments\.number"):
+        undo.settled(given | {"arguments": {"number": "x"}})
+
+
+def test_an_undo_that_promises_a_look_up_has_one() -> None:
+    assert messages(Backed) == ["runs.E007"]

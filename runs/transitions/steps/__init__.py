@@ -19,9 +19,11 @@ from runs.transitions.steps.renewal import ask_pins, overtake, settle_pins
 from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
 from runs.transitions.steps.simulate import Simulated, simulate
+from runs.transitions.steps.undos import Checked, asked
 
 __all__ = [
     "Change",
+    "Checked",
     "Claim",
     "Intent",
     "Mark",
@@ -37,6 +39,7 @@ __all__ = [
     "Wish",
     "ask_pins",
     "ask_plan",
+    "asked",
     "book_call",
     "cancel",
     "claim",

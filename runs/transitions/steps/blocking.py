@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runs import lifecycle, models
+from runs.transitions import undoing
 from runs.transitions.steps import occurrences, settle
 from runs.transitions.steps._statement import Work
 
@@ -14,8 +15,9 @@ def holds_up(work: Work, action: models.Action, found: occurrences.Found) -> boo
         return False
     action.blocked_by = found.blocking
     action.save(update_fields=["blocked_by"])
-    if found.blocking.owner.status == lifecycle.Action.ABANDONED:
-        settle.ask_about_earlier(work, found.blocking.owner)
+    earlier = undoing.in_question(found.blocking)
+    if earlier is not None:
+        settle.ask_about_earlier(work, earlier)
     return True
 
 
@@ -46,6 +48,6 @@ def over(work: Work, action: models.Action) -> None:
     other = earlier.get(pk=action.blocked_by_id)
     if other.state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN}:
         return
-    settle.close_question(work, other.owner)
+    settle.close_question(work, undoing.in_question(other) or other.owner)
     action.blocked_by = None
     action.save(update_fields=["blocked_by"])

@@ -6,14 +6,14 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.transitions import clock_time, evidence, words
-from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle, wider
+from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle, undos, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
 
 
-def fold_in(claim: Claim) -> int:
-    """Return the number of facts folded in. Refuses LostAuthority."""
+def fold_in(claim: Claim, check: undos.Check) -> int:
+    """Return the number of facts folded in; `check` checks an undo that was asked for. Refuses LostAuthority."""
     with fenced(claim, "fold_in") as work:
         facts = list(
             models.Fact.objects.filter(run=work.run, number__gt=work.run.folded)
@@ -21,7 +21,7 @@ def fold_in(claim: Claim) -> int:
             .order_by("number")
         )
         for fact in facts:
-            _fold(work, fact)
+            _fold(work, fact, check)
             work.run.folded = fact.number
         _compare(work, facts)
         return len(facts)
@@ -38,10 +38,10 @@ def _compare(work: Work, facts: list[models.Fact]) -> None:
         work.inbox_changed = True
 
 
-def _fold(work: Work, fact: models.Fact) -> None:
+def _fold(work: Work, fact: models.Fact, check: undos.Check) -> None:
     match fact.kind:
         case Kind.DECISION:
-            _decision(work, fact)
+            _decision(work, fact, check)
         case Kind.EXPIRED:
             _expired(work, fact)
         case Kind.WITHDRAWN:
@@ -52,6 +52,10 @@ def _fold(work: Work, fact: models.Fact) -> None:
             _evidence(work, fact)
         case Kind.RETRY:
             _retry(work, fact)
+            undos.again(work, check)
+        case Kind.UNDO:
+            wanted = undos.asked(fact.content["occurrence"], by=_who(fact), reason=fact.content["reason"])
+            undos.propose(work, check(work.run, wanted))
         case Kind.USAGE:
             lost_calls.replace_estimate(work, fact)
         case Kind.PLAN_EDIT:
@@ -73,7 +77,7 @@ def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Actio
     return review, work.action((review.action.reply_position, review.action.call_index))
 
 
-def _decision(work: Work, fact: models.Fact) -> None:
+def _decision(work: Work, fact: models.Fact, check: undos.Check) -> None:
     review, action = _subject(work, fact)
     if review.kind == lifecycle.ReviewKind.PLAN:
         _plan(work, fact, review)
@@ -95,10 +99,12 @@ def _decision(work: Work, fact: models.Fact) -> None:
         text = words.rejected(_who(fact), fact.content["reason"])
         closing.close_effect(work, action, status=action.status, text=text, ran=False)
     else:
-        _wider(work, fact, review, action)
+        _wider(work, fact, review, action, check)
 
 
-def _wider(work: Work, fact: models.Fact, review: models.Review, action: models.Action) -> None:
+def _wider(
+    work: Work, fact: models.Fact, review: models.Review, action: models.Action, check: undos.Check
+) -> None:
     who, reason = _who(fact), fact.content["reason"]
     match fact.content["answer"]:
         case "ask_back":
@@ -112,6 +118,12 @@ def _wider(work: Work, fact: models.Fact, review: models.Review, action: models.
             moved = {} if chosen is None else {"identity": chosen.standing.identity_digest}
             _move(work, fact, action, lifecycle.Action.HELD, **moved)
             wider.keep(work, action, chosen, who=who, reason=reason)
+        case "undo":
+            _move(work, fact, action, lifecycle.Action.HELD)
+            action.error = "what was done before was to be taken back first"
+            action.save(update_fields=["error"])
+            number = wider.undone(review, fact.content.get("occurrence"))
+            undos.propose(work, check(work.run, undos.asked(number, by=who, reason=reason)))
         case _:
             _note(work, fact)
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, rights
 from runs.state import CallId
-from runs.transitions import clock_time, log, restores
+from runs.transitions import clock_time, log, restores, undoing
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import blocking, occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -103,6 +103,9 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             return None
         if found.others:
             _not_now(work, action, review, "the same was done before with other arguments", wish)
+            return None
+        if why := undoing.moot(action):
+            _not_now(work, action, review, why, wish)
             return None
         if found.waived is not None and review is None:
             why = "it was done before, and may be done once more only if a person says so"

@@ -49,7 +49,7 @@ def started(work: OneStatement, wish: intent.Wish) -> intent.Started | None:
         and action.not_before is None
         and run.stop_at is None
         and run.hold_by_id is None
-        and {action.duplicate_of_id, action.blocked_by_id, action.occurrence_id} == {None}
+        and {action.duplicate_of_id, action.blocked_by_id, action.occurrence_id, action.undo_of_id} == {None}
     )
     return intent.start(work, action, None, wish, occurrences.Found()) if plain else None
 

@@ -9,7 +9,7 @@ from typing import Any
 from runs import lifecycle, models
 from runs.state import CallId, PlanStep
 from runs.transitions import texts
-from runs.transitions.steps import plans, reply
+from runs.transitions.steps import plans, reply, undos
 from runs.transitions.steps._statement import Claim, fenced
 
 
@@ -32,9 +32,19 @@ class Opened:
 
 
 def reopen(
-    claim: Claim, *, plan: tuple[Progress, ...], calls: tuple[Opened, ...], policy_version: int | None
+    claim: Claim,
+    *,
+    plan: tuple[Progress, ...],
+    calls: tuple[Opened, ...],
+    policy_version: int | None,
+    first: tuple[undos.Checked, ...] = (),
+    last: Mapping[str, Any] | None = None,
 ) -> None:
-    """Build the run's projections and propose the open calls as its own. Refuses LostAuthority."""
+    """Build the run's projections and propose the open calls as its own. Refuses LostAuthority.
+
+    What is to be taken back `first` goes before them, so that none of them is absorbed by it. A run that has nothing
+    else to do ends with `last`.
+    """
     with fenced(claim, "reopen") as work:
         run = work.run
         if run.begun:
@@ -57,10 +67,14 @@ def reopen(
         for item in plan:
             if item.step.state == lifecycle.Step.FAILED:  # a failure behind the cut is tried again
                 plans.mark(work, item.step.id, lifecycle.Step.PENDING)
+        for checked in first:
+            undos.propose(work, checked)
         for opened in calls:
             content: Mapping[str, Any] = {"call": list(opened.call), **reply.described(opened.proposed)}
             work.log.append(lifecycle.EntryKind.CALL, content)
             reply.propose(work, opened.call, opened.proposed, policy_version, corrected=opened.corrected)
+        if last is not None:
+            undos.end(work, last)
         work.log.append(lifecycle.EntryKind.NOTE, {"code": "begun"})
         if work.closed_effect:
             work.log.checkpoint(lifecycle.Boundary.RESULT)

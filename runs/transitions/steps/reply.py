@@ -47,6 +47,7 @@ class Proposed:
     duplicate_of: tuple[int, int] | None = None
     retry_of: int | None = None
     plan: plans.Change | None = None
+    asked: Mapping[str, Any] | None = None  # of an undo, which no reply proposes: by whom, and why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +135,8 @@ def described(call: Proposed, *, policy: int | None = None) -> dict[str, Any]:
             "declaration": call.declaration,
             "identity": call.identity_digest,
         }
+    if call.asked is not None:
+        content |= call.asked
     if (
         policy is not None
         and call.verdict is not None
@@ -186,6 +189,8 @@ def propose(
         return
     assert call.verdict is not None
     action = _action(work, call_id, call, policy_version, judged=judged)
+    if call.asked is not None:
+        revisions.asked(action, call.arguments, call.asked)
     if corrected is not None:
         _revise(work, action, call.arguments, corrected)
     if not judged and settle.absorbed_before(work, action):
@@ -246,6 +251,7 @@ def _action(
         terms=dict(call.verdict.terms) if call.verdict.verdict == "review" else {},
         policy_version_id=policy_version,
         retry_of_id=call.retry_of,
+        undo_of_id=call.asked["undo_of"] if call.asked is not None else None,
     )
     work.add(action)
     return action

@@ -151,7 +151,7 @@ def learnt_later(work: Work, owner: models.Action) -> None:
 
 def _ask_the_blocked(work: Work, owner: models.Action) -> None:
     """Ask anew about every released action that waited for an effect which did happen."""
-    for action in _blocked(work, owner, lifecycle.Action.APPROVED):
+    for action in _blocked(work, owner.occurrence, lifecycle.Action.APPROVED):
         models.Review.objects.filter(
             action=action, status=lifecycle.Review.APPROVED, consumed_by__isnull=True
         ).update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now)
@@ -164,9 +164,9 @@ def _ask_the_blocked(work: Work, owner: models.Action) -> None:
         work.move(action, lifecycle.Action.HELD, not_before=None, blocked_by=None, error=why)
 
 
-def _blocked(work: Work, owner: models.Action, *statuses: str) -> list[models.Action]:
+def _blocked(work: Work, by: models.Occurrence | None, *statuses: str) -> list[models.Action]:
     rows = models.Action.objects.select_for_update(of=("self",)).order_by("pk")
-    return list(rows.filter(run=work.run, blocked_by=owner.occurrence, status__in=statuses))
+    return list(rows.filter(run=work.run, blocked_by=by, status__in=statuses)) if by is not None else []
 
 
 def answered_later(
@@ -183,7 +183,9 @@ def answered_later(
         occurrences.settle(work, owner.occurrence, lifecycle.Occurrence.STANDING, receipt=receipt)
         _ask_the_blocked(work, owner)
     elif answer == "unknown":
-        for action in _blocked(work, owner, lifecycle.Action.HELD, lifecycle.Action.APPROVED):
+        waiting = (lifecycle.Action.HELD, lifecycle.Action.APPROVED)
+        blocked = (*_blocked(work, owner.occurrence, *waiting), *_blocked(work, owner.undo_of, *waiting))
+        for action in blocked:
             work.move(action, lifecycle.Action.SUPERSEDED, blocked_by=None)
             closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
     else:
@@ -213,7 +215,7 @@ def abandoned(work: Work, action: models.Action, *, who: str) -> None:
     _receipt(work, action, attempt=0, outcome="unknown", source="person", status=lifecycle.Action.ABANDONED)
     work.move(action, lifecycle.Action.ABANDONED)
     closing.close_effect(work, action, status=action.status, text=words.unknowable(who), ran=False)
-    if _blocked(work, action, lifecycle.Action.HELD, lifecycle.Action.APPROVED):
+    if _blocked(work, action.occurrence, lifecycle.Action.HELD, lifecycle.Action.APPROVED):
         ask_about_earlier(work, action)
 
 
@@ -222,14 +224,23 @@ def absorbed_before(work: Work, action: models.Action) -> bool:
 
     It is looked for as soon as it is proposed, and once more right before it is asked about or done.
     """
-    if not work.run.path:
+    if not work.run.path or _waits_for_undo(work, action):
         return False
     found = occurrences.find(work, action)
-    if found.standing is None or found.standing.owner.digest != action.digest:
+    undo = action.undo_of_id is not None
+    if found.standing is None or (found.standing.owner.digest != action.digest and not undo):
         return False
     absorb(work, action, found.standing, None, boundary=None)
     work.closed_effect = True
     return True
+
+
+def _waits_for_undo(work: Work, action: models.Action) -> bool:
+    """Return whether an undo goes before this action: what stands now may be just what is taken back."""
+    if action.undo_of_id is not None:
+        return False
+    undos = models.Action.objects.filter(run=work.run, status__in=lifecycle.ACTION_OPEN)
+    return undos.filter(undo_of__isnull=False).exists()
 
 
 def absorb(

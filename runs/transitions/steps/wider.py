@@ -8,7 +8,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.tools import registry
-from runs.transitions import changes, words
+from runs.transitions import changes, undoing, words
 from runs.transitions.steps import closing, occurrences, settle
 from runs.transitions.steps._statement import Work
 
@@ -76,8 +76,17 @@ def by_hand(work: Work, action: models.Action, *, who: str, receipt: str) -> Non
         },
     )
     work.move(action, lifecycle.Action.SUCCEEDED, occurrence=occurrence, receipt_position=at, error="")
+    undoing.follow(occurrence, by="E")
     text = words.by_hand(who, receipt)
     closing.close_effect(work, action, status=action.status, text=text, ran=True, value=stored["value"])
+
+
+def undone(review: models.Review, which: int | None) -> int:
+    """Return the effect that a person wants taken back before this is done: the one they chose, or the only one."""
+    content = review.content or {}
+    known = [*content.get("beside", ()), *content.get("alike", ())]
+    number: int = known[0]["occurrence"] if which is None else which
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,68 @@
+"""Checking an undo that a person asked for, as the calls of a reply are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs import exact, models
+from runs.engine import frontier, history, verdicts
+from runs.tools import registry, undo
+from runs.tools.contract import BadArguments
+from runs.transitions import steps
+from runs.transitions.steps import occurrences
+
+
+def check(run: models.Run, asked: Mapping[str, Any]) -> steps.Checked:
+    """Return the undo of the occurrence that `asked` names, with its verdict, or with the sentence that refuses it.
+
+    Whoever asks for it is no reason to allow it: policy is asked as for any effect.
+    """
+    row = models.Occurrence.objects.select_related("owner").get(pk=asked["undo_of"])
+    arguments = undo.arguments(row.pk, row.owner.arguments(), occurrences.receipt(row))
+    policy = verdicts.in_force()
+    tool = registry.undo_of(row.tool)
+    try:
+        if tool is None:
+            raise registry.UnknownTool(f"Nothing takes back what {row.tool!r} did.")
+        text = tool.settled(arguments)
+    except (registry.UnknownTool, BadArguments) as error:
+        call = steps.Proposed(
+            tool=row.tool + undo.SUFFIX, arguments=arguments, step=None, label="", effect="control",
+            refusal=str(error), asked=asked,
+        )  # fmt: skip
+        return steps.Checked(call=call, policy_version=policy.version)
+    identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(exact.stored(text)))))
+    digest = exact.digest_of(identity)
+    past = history.of(run, tool, identity=digest)
+    agent = frontier.spec(run.agent_version_id)
+    # It stands in no plan, so where plans are approved a person reads it.
+    verdict = verdicts.ask(
+        policy, agent=agent.name, tool=type(tool), never_allow=past.asks or agent.approve_plan
+    )
+    call = steps.Proposed(
+        tool=tool.name,
+        arguments=exact.stored(text),
+        step=None,
+        label="",
+        effect=str(tool.effect),
+        tier=tool.risk(),
+        digest=exact.digest(text),
+        contract=tool.contract(),
+        protection=str(tool.protection),
+        declaration=tool.declaration(),
+        identity=identity,
+        identity_digest=digest,
+        verdict=verdict,
+        asked=asked,
+    )
+    return steps.Checked(call=call, policy_version=policy.version)
+
+
+def why(action: models.Action) -> str:
+    """Return who asked for this undo and why; nothing for any other action."""
+    if action.undo_of_id is None:
+        return ""
+    first = models.Revision.objects.select_related("author").filter(action=action, number=1).first()
+    who = first.author.display() if first is not None and first.author is not None else "Somebody"
+    return f"{who} asked for it: {first.reason}" if first is not None else ""
