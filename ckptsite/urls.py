@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from ckptsite import health
-from runs.views import accounts, controls, events, inbox, redrives, reviews, run_pages, runs
+from runs.views import accounts, controls, effects, events, inbox, redrives, reviews, run_pages, runs
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
@@ -24,6 +24,7 @@ urlpatterns = [
     path("runs/<int:run_id>/plan/edit/", run_pages.edit_plan, name="run-plan-edit"),
     path("runs/<int:run_id>/transcript/", run_pages.transcript, name="run-transcript"),
     path("runs/<int:run_id>/effects/", run_pages.effects, name="run-effects"),
+    path("runs/<int:run_id>/effects/undo/", effects.undo, name="run-undo"),
     path("runs/<int:run_id>/usage/", run_pages.usage, name="run-usage"),
     path("runs/<int:run_id>/entries/<int:position>/", run_pages.entry, name="run-entry"),
     path("runs/<int:run_id>/pause/", controls.pause, name="run-pause"),

@@ -24,6 +24,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.PAUSE: "pause runs",
     rights.Act.RESUME: "resume runs",
     rights.Act.STOP: "stop runs",
+    rights.Act.UNDO: "take effects back",
     rights.Act.ANSWER_FAILURE: "answer for failed runs",
     rights.Act.EDIT_PLAN: "change plans",
     rights.Act.AUDIT: "read the audit trail",
@@ -97,6 +98,13 @@ def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
     """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
     see(user)
     return _one(models.Entry.objects.filter(run_id=run_id, position=position).first(), "entry", position)
+
+
+def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occurrence:
+    """Return one effect of the run's lineage. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    rows = models.Occurrence.objects.filter(pk=occurrence_id, root=run.root_id)
+    return _one(rows.first(), "effect", occurrence_id)
 
 
 def _one(row: Row | None, what: str, number: int) -> Row:

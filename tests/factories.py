@@ -20,7 +20,7 @@ from tests.engine.world import Look, World
 
 _numbers = itertools.count(1)
 TOOLS = tuple(
-    f"world.{name}" for name in ("look", "allowed", "unprotected", "lookup", "idempotent", "costly")
+    f"world.{name}" for name in ("look", "allowed", "unprotected", "lookup", "idempotent", "costly", "back")
 )
 PASSWORD = "correct horse battery"
 

@@ -1,4 +1,4 @@
-"""The demo's tools, found at start-up like `admin.py`: two that read, and one that can't be undone."""
+"""The demo's tools, found at start-up like `admin.py`: two that read, and one that books and books back."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class LateFeeArguments(contract.Arguments):
 
 @registry.register
 class PostLateFee(contract.Tool):
-    """Post a late fee to the ledger. The ledger has no way back."""
+    """Post a late fee to the ledger. No row of it is ever taken away; an undo books the same amount back."""
 
     name = "ledger.post_late_fee"
     title = "Post a late fee"
@@ -179,21 +179,12 @@ class PostLateFee(contract.Tool):
     settle = timedelta(seconds=2)  # a local write ends with its process
     identity = ("invoice_no", "period")
     decisive = ("amount", "customer")
+    undo_protection = contract.Protection.LOOKUP
     Arguments = LateFeeArguments
 
     def run(self, args: LateFeeArguments, ctx: contract.Context) -> contract.Receipt:
         """Return the number of the new ledger row; refuse (DidNotHappen) what failed before the commit."""
-        left = ctx.remaining()
-        if left <= 0:
-            raise contract.DidNotHappen(
-                "The time for this fee was over before it was posted.", retryable=True
-            )
-        fee = ledger.Fee(**args.model_dump())
-        try:
-            number = ledger.post(settings.CKPTSITE_LEDGER, ctx.idempotency_key, fee, timeout=left)
-        except ledger.NotPosted as error:
-            raise contract.DidNotHappen(str(error)) from error
-        return _receipt(args, number)
+        return _receipt(args, _book(args, args.amount, ctx))
 
     def lookup(
         self, args: LateFeeArguments, keys: Sequence[str], ctx: contract.Context
@@ -216,7 +207,40 @@ class PostLateFee(contract.Tool):
             ),
             money=money,
             audience="1 customer",
-            reversal="The ledger can't take it back; only a credit by hand can balance it.",
+            reversal="The entry stays for good. An undo books the amount back, as a second entry with its own release.",
+        )
+
+    def undo(
+        self, args: LateFeeArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Receipt:
+        """Return the number of the row that balances the fee; refuse (DidNotHappen) what failed before the commit."""
+        return _booked_back(args, _book(args, f"-{args.amount}", ctx))
+
+    def undo_lookup(
+        self, args: LateFeeArguments, receipt: contract.Receipt, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
+        """Return the receipt if the ledger has a balancing row under one of the keys."""
+        number = ledger.find(settings.CKPTSITE_LEDGER, keys)
+        return None if number is None else _booked_back(args, number)
+
+    def undo_preview(
+        self, args: LateFeeArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Preview:
+        """Return what will be booked back."""
+        money = f"{args.amount} {args.currency}"
+        return contract.Preview(
+            summary=f"The late fee of {money} for {args.customer} is booked back.",
+            target=f"Invoice {args.invoice_no}",
+            facts=(
+                ("Customer", args.customer),
+                ("Invoice", args.invoice_no),
+                ("Month", args.period),
+                ("Booked back", money),
+                ("Was posted as", receipt.summary),
+            ),
+            money=f"-{money}",
+            audience="1 customer",
+            reversal="Both entries stay in the ledger. Afterwards the fee can only be posted anew.",
         )
 
     def precondition(self, args: LateFeeArguments, ctx: contract.Context) -> Mapping[str, Any]:
@@ -231,6 +255,24 @@ class PostLateFee(contract.Tool):
 
 def _receipt(args: LateFeeArguments, number: int) -> contract.Receipt:
     summary = f"Late fee of {args.amount} {args.currency} posted for {args.customer} as ledger row {number}."
+    return contract.Receipt(summary=summary, value={"row": number, "invoice_no": args.invoice_no})
+
+
+def _book(args: LateFeeArguments, amount: str, ctx: contract.Context) -> int:
+    left = ctx.remaining()
+    if left <= 0:
+        raise contract.DidNotHappen("The time for this fee was over before it was posted.", retryable=True)
+    fee = ledger.Fee(**(args.model_dump() | {"amount": amount}))
+    try:
+        return ledger.post(settings.CKPTSITE_LEDGER, ctx.idempotency_key, fee, timeout=left)
+    except ledger.NotPosted as error:
+        raise contract.DidNotHappen(str(error)) from error
+
+
+def _booked_back(args: LateFeeArguments, number: int) -> contract.Receipt:
+    summary = (
+        f"Late fee of {args.amount} {args.currency} for {args.customer} booked back as ledger row {number}."
+    )
     return contract.Receipt(summary=summary, value={"row": number, "invoice_no": args.invoice_no})
 
 

@@ -13,8 +13,8 @@ from runs.engine import frontier as frontiers
 from runs.engine import gates, history, outside, undoing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
-from runs.tools import registry
-from runs.tools.contract import Keep, Tool
+from runs.tools import registry, undo
+from runs.tools.contract import BadArguments, Keep, Tool
 from runs.transitions import steps
 from runs.transitions.refusals import LostAuthority
 
@@ -64,7 +64,9 @@ _SETTLED = 1000
 
 
 def settled(tool: Tool, arguments: Any, *, keep: Keep | None = None) -> str:
-    """Return the text of validated arguments, not to be settled again when sent at once. Refuses BadArguments."""
+    """Return the text of an agent's arguments, not to be settled again when sent at once. Refuses BadArguments."""
+    if isinstance(tool, undo.Undo):  # an agent could name any effect of any work
+        raise BadArguments(f"{tool.name}: only people ask for something to be taken back.")
     text = tool.settled(arguments, keep=keep)
     if len(_settled) >= _SETTLED:
         _settled.clear()

@@ -16,7 +16,7 @@ from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
 from runs.providers import registry as providers
-from runs.tools import registry, undo
+from runs.tools import registry
 from runs.tools.contract import BadArguments
 from runs.transitions import files, steps
 from runs.transitions.refusals import LostAuthority
@@ -171,8 +171,6 @@ def check(
         return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
     try:
         tool = registry.get(call.tool)
-        if isinstance(tool, undo.Undo):
-            return _refused(call, arguments, f"{call.tool}: only people ask for something to be taken back.")
         text = preparing.settled(tool, arguments, keep=files.keeper(front.run.input))
     except (registry.UnknownTool, BadArguments) as error:
         return _refused(call, arguments, str(error))

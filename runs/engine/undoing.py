@@ -54,6 +54,7 @@ def check(run: models.Run, asked: Mapping[str, Any]) -> steps.Checked:
         identity=identity,
         identity_digest=digest,
         verdict=verdict,
+        retry_of=past.failed.pk if past.failed is not None else None,
         asked=asked,
     )
     return steps.Checked(call=call, policy_version=policy.version)

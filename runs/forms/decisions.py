@@ -11,7 +11,7 @@ from runs.forms import amounts, marks
 
 LONGEST = 4_000
 VERDICTS: dict[str, tuple[str, ...]] = {
-    lifecycle.ReviewKind.ACTION: ("approve", "reject", "ask_back", "by_hand", "keep"),
+    lifecycle.ReviewKind.ACTION: ("approve", "reject", "ask_back", "by_hand", "keep", "undo"),
     lifecycle.ReviewKind.PLAN: ("approve", "reject"),
     lifecycle.ReviewKind.IN_DOUBT: ("happened", "absent_do", "absent_leave", "unknown"),
     lifecycle.ReviewKind.FAILURE: ("retry", "go_on", "stop", "once", "twice", "not_at_all"),
@@ -21,6 +21,7 @@ _NEED_WORDS: dict[str, str] = {
     "ask_back": "Write your question; the agent reads it and proposes again.",
     "by_hand": "Say why it was done by hand; it stays in the record.",
     "keep": "Say why what was done is kept; the agent reads it.",
+    "undo": "Say why what was done is taken back; it stays in the record.",
 }
 _UNANSWERED: dict[str, str] = {
     lifecycle.ReviewKind.IN_DOUBT: "Choose what you found.",

@@ -13,6 +13,7 @@ from runs.models import paths
 from runs.selectors import page_models, redrive_input, tools, words
 
 SHOWN = 200
+KEEP = "keep"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,9 @@ class Left:
     state: str
     at: datetime.datetime
     run_id: int
-    may_again: bool
-    again: bool
+    settled: bool  # it is known to stand; else nothing can be chosen
+    choices: tuple[tuple[str, str], ...]  # value and words of what may become of it
+    chosen: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +148,15 @@ def _left(row: models.Occurrence, given: Mapping[str, Any]) -> Left:
         state=row.state,
         at=row.settled_at or row.created_at,
         run_id=row.owner.run_id,
-        may_again=row.state == "standing",
-        again=f"again.{row.pk}" in given,
+        settled=row.state == "standing",
+        choices=_dispositions(row),
+        chosen=str(given.get(f"effect.{row.pk}") or KEEP),
     )
+
+
+def _dispositions(row: models.Occurrence) -> tuple[tuple[str, str], ...]:
+    """Return what may become of an earlier effect; what took something back itself just stays."""
+    if row.state != "standing" or row.owner.undo_of_id is not None:
+        return ()
+    undo = (("undo_first", "Take it back first"),) if tools.undoes(row.tool) and row.first_sent_at else ()
+    return (KEEP, "Stays done"), ("again", "May happen once more, after a review"), *undo

@@ -41,6 +41,7 @@ def beside(review: models.Review) -> tuple[review_models.Beside, ...]:
             title=item["title"],
             receipt=item["receipt"],
             arguments=exact.canonical(item["arguments"], limit=None),
+            undoable=review.action is not None and tools.undoes(review.action.tool),
         )
         for name, same in (("beside", True), ("alike", False))
         for item in content.get(name) or ()

@@ -126,6 +126,7 @@ class Beside:
     title: str
     receipt: str
     arguments: str
+    undoable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +210,8 @@ class ReviewPage:
     edit_text: str  # the arguments laid out for typing in them; empty where they can't be changed
     next_id: int | None
     previous_id: int | None
+    is_undo: bool = False  # a person asked for it, no agent
+    undoable: bool = False  # its tool can take it back, with a release of its own
     approve_label: str = "Approve"
     plan: tuple[PlanLine, ...] = ()
 

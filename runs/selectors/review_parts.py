@@ -23,6 +23,7 @@ _VERDICTS = {
     "ask_back": "asked back about",
     "by_hand": "did by hand",
     "keep": "kept what was done before instead of",
+    "undo": "wants what was done before taken back, and then to be asked again:",
     "once": "found that it happened once:",
     "twice": "found that it happened twice:",
     "not_at_all": "found that it did not happen:",

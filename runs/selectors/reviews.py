@@ -109,6 +109,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         edit_text=review_edits.text(review, action, text) if sound else "",
         next_id=next_id,
         previous_id=previous_id,
+        is_undo=action is not None and action.undo_of_id is not None,
+        undoable=action is not None and tools.undoes(action.tool),
         approve_label="Approve",
         plan=review_plan.lines(review),
     )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from runs import exact, models
+from runs import exact, lifecycle, models, rights
+from runs.models import reversals
 from runs.selectors import deciding, keyset, ledger, run_header, run_models, tools
 
 SIZE = 50
 
 
-def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.EffectsPage:
-    """Return one page of the run's effects, newest first."""
+def page(
+    run: models.Run,
+    viewer: deciding.Viewer,
+    params: Mapping[str, str],
+    *,
+    draft: run_models.UndoDraft | None = None,
+) -> run_models.EffectsPage:
+    """Return one page of the run's effects, newest first, with what was typed to have one taken back."""
     rows, paging = keyset.page(
         models.Action.objects.filter(run=run, occurrence__isnull=False)
         .select_related("occurrence__owner")
@@ -32,11 +40,35 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         names = released.setdefault(decision.review.action_id or 0, [])
         if decision.person.display() not in names:
             names.append(decision.person.display())
+    undone = _undone(run, rows, may=viewer.may(rights.Act.UNDO))
     return run_models.EffectsPage(
         header=run_header.header(run, viewer, tab="run-effects"),
-        rows=tuple(_row(row, reviews, released, receipts.get(row.pk)) for row in rows),
+        rows=tuple(_row(row, reviews, released, receipts.get(row.pk), undone[row.pk]) for row in rows),
         page=paging,
+        token=secrets.token_urlsafe(24),
+        draft=draft or run_models.UndoDraft(occurrence_id=0),
     )
+
+
+def _undone(run: models.Run, rows: list[Any], *, may: bool) -> dict[int, dict[str, Any]]:
+    """Return, by action, whether its effect may be taken back, and by which run it is or was."""
+    effects = {row.occurrence_id: row.occurrence for row in rows}
+    pending = reversals.pending(run.root_id, list(effects.values()))
+    done = models.Action.objects.filter(undo_of__in=effects, status=lifecycle.Action.SUCCEEDED)
+    by = dict(done.values_list("undo_of", "run"))
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        effect = row.occurrence
+        asked, taken = pending.get(effect.pk), by.get(effect.pk)
+        stands = effect.state == lifecycle.Occurrence.STANDING and effect.first_sent_at is not None
+        sentence = "To be taken back by" if asked else "Taken back by" if taken else ""
+        found[row.pk] = {
+            "takes_back": row.undo_of_id is not None,
+            "may_undo": may and stands and asked is None and tools.undoes(effect.tool),
+            "undo_run": asked or taken,
+            "undo_sentence": sentence,
+        }
+    return found
 
 
 def _row(
@@ -44,6 +76,7 @@ def _row(
     reviews: Mapping[int, int],
     released: Mapping[int, list[str]],
     receipt: Mapping[str, Any] | None,
+    undone: Mapping[str, Any],
 ) -> run_models.EffectRow:
     occurrence: models.Occurrence = action.occurrence
     shown = action.preview or {}
@@ -63,6 +96,8 @@ def _row(
         receipt=exact.text_of(receipt) if receipt else "",
         review_id=reviews.get(action.pk),
         contradiction=_contradiction(occurrence),
+        occurrence_id=occurrence.pk,
+        **undone,
     )
 
 

@@ -192,6 +192,20 @@ class EffectRow:
     receipt: str = ""  # canonical JSON text
     review_id: int | None = None
     contradiction: str = ""
+    occurrence_id: int
+    takes_back: bool = False  # it is an undo itself
+    may_undo: bool = False
+    undo_run: int | None = None  # the run that takes it back, or has
+    undo_sentence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UndoDraft:
+    """What was typed to have an effect taken back, and why it isn't."""
+
+    occurrence_id: int
+    reason: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +213,8 @@ class EffectsPage:
     header: RunHeader
     rows: tuple[EffectRow, ...]
     page: page_models.Page
+    token: str
+    draft: UndoDraft
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,6 +54,11 @@ def telling(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*tool.decisive, *(tool.identity or ())))) if tool else ()
 
 
+def undoes(name: str) -> bool:
+    """Return whether effects of the tool can be taken back."""
+    return registry.undo_of(name) is not None
+
+
 def looks_up(name: str) -> bool:
     """Return whether the tool can find out by itself whether something happened."""
     tool = find(name)

@@ -97,7 +97,11 @@ def _made(request: doors.Request, run: models.Run, number: int | None) -> models
         checkpoint=checkpoint,
         reason=reason,
         input=corrected,
-        dispositions={int(name.removeprefix("again.")): redrives.AGAIN for name in post if _is_again(name)},
+        dispositions={
+            effect: str(value)
+            for name, value in post.items()
+            if name.startswith("effect.") and (effect := _number(name.removeprefix("effect."))) is not None
+        },
         seen=_number(post.get("seen")),
         by=by,
         token=token,
@@ -117,10 +121,6 @@ def _corrected(request: doors.Request, run: models.Run, checkpoint: int) -> Mapp
     before = inputs.as_typed(given)
     changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "")}
     return inputs.correct(run.agent_version, given, changed, files) if changed or files else None
-
-
-def _is_again(name: str) -> bool:
-    return name.startswith("again.") and _number(name.removeprefix("again.")) is not None
 
 
 def _number(text: str | None) -> int | None:

@@ -64,7 +64,7 @@ def test_the_preview_is_made_from_the_arguments(path: Path) -> None:
     preview = tools.PostLateFee().preview(parse(), Call())
     assert preview.money == "40.00 EUR"
     assert preview.target == "Invoice N-1"
-    assert "can't take it back" in preview.reversal
+    assert "books the amount back" in preview.reversal
     assert not path.exists()
 
 
@@ -137,3 +137,28 @@ def test_a_process_that_dies_leaves_the_row_or_none(path: Path, when: str, numbe
     died = subprocess.run([sys.executable, "-c", CRASH, str(path), when], check=False, timeout=30)
     assert died.returncode == 9
     assert ledger.find(path, ["abc"]) == number
+
+
+def test_an_undo_books_the_amount_back_under_a_key_of_its_own(path: Path) -> None:
+    tool = tools.PostLateFee()
+    receipt = tool.run(parse(), Call(idempotency_key="abc"))
+    assert tool.undo_lookup(parse(), receipt, ["def"], Call()) is None
+    back = tool.undo(parse(), receipt, Call(idempotency_key="def"))
+    assert rows(path) == [(1, "abc", "N-1", "40.00"), (2, "def", "N-1", "-40.00")]
+    assert back.summary == "Late fee of 40.00 EUR for Ada booked back as ledger row 2."
+    assert tool.undo_lookup(parse(), receipt, ["def"], Call()) == back
+    assert tool.precondition(parse(), Call()) == {"late_fees_so_far": "0.00", "entries": 2}
+    shown = tool.undo_preview(parse(), receipt, Call())
+    assert (shown.summary, shown.money) == ("The late fee of 40.00 EUR for Ada is booked back.", "-40.00 EUR")
+
+
+def test_an_undo_that_comes_too_late_or_can_not_be_booked_proves_that_nothing_was(path: Path) -> None:
+    tool = tools.PostLateFee()
+    receipt = contract.Receipt(summary="posted")
+    with pytest.raises(contract.DidNotHappen, match="was over") as late:
+        tool.undo(parse(), receipt, Call(seconds=0))
+    assert late.value.retryable
+    path.parent.mkdir(parents=True)
+    path.write_text("this is no database, but long enough to be taken for one" * 10)
+    with pytest.raises(contract.DidNotHappen, match="not a database"):
+        tool.undo(parse(), receipt, Call(idempotency_key="def"))

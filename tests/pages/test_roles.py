@@ -22,6 +22,7 @@ ONLY_POST = {
     "run-pause": {"reviewer", "operator", "admin"},
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
+    "run-undo": {"reviewer", "operator", "admin"},
     "run-plan-edit": {"operator", "admin"},
     "switch": {"admin"},
 }
@@ -101,6 +102,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw"}:
             assert response.status_code == 409  # isn't paused, isn't approved
+        elif name == "run-undo":
+            assert response.status_code == 404  # no effect is named
         elif name in {"run-plan-edit", "review-edit", "switch"}:
             assert response.status_code == 422  # no plan, no arguments, nothing named
         else:

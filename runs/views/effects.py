@@ -1,0 +1,44 @@
+"""Taking an effect back."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from runs import access, models, rights
+from runs.selectors import run_effects, run_models
+from runs.transitions import refusals, undos
+from runs.views import doors
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def undo(request: doors.Request, run_id: int) -> HttpResponse:
+    """Ask that an effect be taken back: 422 for what can't be, 409 for what is already; the reason is kept."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.UNDO)
+    number = request.POST.get("occurrence", "")
+    effect = access.effect_for(
+        request.user, run, int(number) if number.isdecimal() and len(number) < 10 else 0
+    )
+    reason, token = request.POST.get("reason", ""), request.POST.get("token", "")
+    try:
+        asked = undos.ask(effect.pk, reason=reason, by=doors.actor(request), token=token)
+    except refusals.Invalid as refusal:
+        return _again(request, run, effect.pk, refusal.message, status=422)
+    except refusals.Stale as refusal:
+        return _again(request, run, effect.pk, refusal.message, status=409)
+    here = "It" if asked.pk == run.pk else f"Run {asked.pk}"
+    messages.success(request, f"Asked for. {here} takes it back as soon as policy and people let it.")
+    return doors.lead(request, reverse("run", args=[asked.pk]))
+
+
+def _again(request: doors.Request, run: models.Run, effect: int, error: str, *, status: int) -> HttpResponse:
+    draft = run_models.UndoDraft(
+        occurrence_id=effect, reason=request.POST.get("reason", "")[:2000], error=error
+    )
+    page = run_effects.page(run, doors.viewer(request), request.GET.dict(), draft=draft)
+    return render(request, "run/effects.html", {"section": "runs", "page": page}, status=status)
