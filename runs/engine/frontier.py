@@ -15,10 +15,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 
 from runs import lifecycle, models, planner, state
 from runs.engine import verdicts
-from runs.models import paths
+from runs.models import columns, paths
 from runs.providers import contract
 from runs.tools import registry
 from runs.transitions import clock_time, pins
@@ -70,12 +71,12 @@ class Frontier:
 
 def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Frontier:
     """Return the frontier of the claimed run. The number of queries is fixed."""
-    run = models.Run.objects.get(pk=claim.run_id)
-    tail = [
-        state.Entry(position=row.position, kind=row.kind, content=row.content)
-        for row in models.Entry.objects.filter(
-            run=run, position__gte=max(run.reply_position, 1), kind__in=_CALL_KINDS
-        ).order_by("position")
+    run = columns.one(models.Run, "id = $1", claim.run_id)
+    since = [columns.number(run.pk), columns.number(max(run.reply_position, 1))]
+    tail: list[state.Line] = [
+        row
+        for row in columns.fetch(models.Entry, "run_id = $1 AND position >= $2 ORDER BY position", since)
+        if row.kind in _CALL_KINDS
     ]
     current = replace(
         state.fold(tail),
@@ -86,10 +87,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         approved_plan=run.approved_plan,
         counters=counters(run),
     )
-    actions: dict[state.CallId, models.Action] = {
-        (row.reply_position, row.call_index): row
-        for row in paths.open_actions(run).select_related("occurrence", "blocked_by")
-    }
+    actions = {(row.reply_position, row.call_index): row for row in _open_actions(run)}
     # The policy after the inbox number: whoever narrows what may run raises it afterwards.
     agent, force = spec(run.agent_version_id), verdicts.in_force()
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
@@ -133,6 +131,14 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         read_at=read_at,
         read_now=now,
     )
+
+
+def _open_actions(run: models.Run) -> list[models.Action]:
+    """Return the run's open actions, those that name occurrences with them."""
+    rows = list(paths.open_actions(run))
+    if any(row.occurrence_id or row.blocked_by_id for row in rows):
+        prefetch_related_objects(rows, "occurrence", "blocked_by")
+    return rows
 
 
 def counters(run: models.Run) -> state.Counters:
@@ -225,12 +231,16 @@ def _value(run: models.Run, row: models.PlanStep) -> Any:
 
 
 def _window(run: models.Run) -> tuple[state.PlanStep, ...]:
+    if not run.plan_version:
+        return ()
     rows = models.PlanStep.objects.filter(run=run, state__in=OPEN_STEPS).order_by("order")[:WINDOW]
     return tuple(state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state) for row in rows)
 
 
 def _failed(run: models.Run) -> str:
     """Return one sentence about a required step that failed, or nothing."""
+    if not run.plan_version:
+        return ""
     for row in models.PlanStep.objects.filter(run=run, state=lifecycle.Step.FAILED).order_by("order")[
         :WINDOW
     ]:
@@ -255,7 +265,7 @@ def first_sent(actions: Mapping[state.CallId, models.Action]) -> dict[state.Call
     }
 
 
-def _arguments(tail: Iterable[state.Entry]) -> dict[state.CallId, Any]:
+def _arguments(tail: Iterable[state.Line]) -> dict[state.CallId, Any]:
     """Return the arguments of the open calls: of the newest reply, or opened again at the cut, as last revised."""
     found: dict[state.CallId, Any] = {}
     for entry in tail:
@@ -285,7 +295,7 @@ def tools(
     return found
 
 
-def _retries(tail: list[state.Entry]) -> dict[state.CallId, datetime.datetime]:
+def _retries(tail: list[state.Line]) -> dict[state.CallId, datetime.datetime]:
     found: dict[state.CallId, datetime.datetime] = {}
     for entry in tail:
         moment = entry.content.get("retry_at") if entry.kind == lifecycle.EntryKind.RECEIPT else None

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from runs import models
+from runs.models import columns
 from runs.policies import parsing, rules
 from runs.tools.contract import Tool
 from runs.transitions import steps
@@ -36,7 +37,7 @@ class InForce:
 
 def in_force() -> InForce:
     """Return the policy in force now; the gate refuses what was evaluated under an older epoch."""
-    row = models.Installation.objects.get(pk=1)
+    row = columns.one(models.Installation, "id = $1", 1)
     return InForce(
         epoch=row.gate_epoch,
         version=row.policy_version_id,

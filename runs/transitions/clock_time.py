@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import datetime
 
-from django.db import connection
+from runs.models import columns, wire
 
 
 def now() -> datetime.datetime:
     """Return the database's wall clock at this moment (not the start of the transaction)."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        row = cursor.fetchone()
-    assert row is not None
-    moment: datetime.datetime = row[0]
-    return moment
+    (told,) = wire.execute("SELECT clock_timestamp()", [])
+    assert told[0] is not None
+    return columns.moment(told[0])
 
 
 def seconds(value: float) -> datetime.timedelta:

@@ -10,17 +10,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import hints, lifecycle, models
+from runs.models import columns
 from runs.transitions import clock_time, log
 
 
 def lock(run_id: int) -> models.Run:
     """Return the run, locked until the end of the transaction: always the first lock."""
-    return models.Run.objects.select_for_update(of=("self",)).get(pk=run_id)
+    return columns.one(models.Run, "id = $1 FOR UPDATE", run_id)
 
 
 def try_lock(run_id: int) -> models.Run | None:
     """Return the run, locked; None when somebody else has it: the clock comes again in a second."""
-    return models.Run.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=run_id).first()
+    if not 0 < run_id < 2**63:  # no run has such a number; a forged message may name any
+        return None
+    found = columns.fetch(models.Run, "id = $1 FOR UPDATE SKIP LOCKED", [columns.number(run_id)])
+    return found[0] if found else None
 
 
 def number(run_id: int) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from runs import exact, lifecycle, models
+from runs.models import columns, wire
 
 
 @dataclass(slots=True)
@@ -21,6 +23,24 @@ class Line:
     number: int | None = None
     boundary: str | None = None
     counters: str | None = None
+
+    def values(self) -> columns.Values:
+        """Return what an insert writes of it, in the order of `COLUMNS`."""
+        number, word = columns.number, columns.word
+        place = [number(self.position), word(self.kind), word(self.text), columns.digest(self.head)]
+        return [*place, number(self.number), word(self.boundary), word(self.counters)]
+
+
+COLUMNS = "position, kind, content, head, number, boundary, counters"
+PLACES = "(%s::integer, %s::varchar, %s::text, %s::bytea, %s::integer, %s::varchar, %s::text)"
+
+
+@lru_cache(maxsize=64)
+def _insert(lines: int) -> str:
+    rows = ", ".join([PLACES] * lines)
+    return columns.numbered(
+        f"INSERT INTO runs_entry (run_id, {COLUMNS}) SELECT %s::bigint, v.* FROM (VALUES {rows}) v"
+    )
 
 
 class Log:
@@ -74,19 +94,9 @@ class Log:
 
     def flush(self) -> None:
         """Write the collected lines."""
-        models.Entry.objects.bulk_create(
-            models.Entry(
-                run=self.run,
-                position=line.position,
-                kind=line.kind,
-                content=line.content,
-                head=line.head,
-                number=line.number,
-                boundary=line.boundary,
-                counters=None if line.counters is None else exact.stored(line.counters),
-            )
-            for line in self.lines
-        )
+        if self.lines:
+            values = [columns.number(self.run.pk), *(value for line in self.lines for value in line.values())]
+            wire.execute(_insert(len(self.lines)), values)
         self.lines = []
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 
 import psycopg
 
-from runs.transitions.steps import _wire
+from runs.models import wire
 
 
 @dataclasses.dataclass
@@ -35,17 +35,17 @@ def statements() -> Iterator[Said]:
             said.rows += max(0, cursor.rowcount)
         return cursor
 
-    past = _wire.execute
+    past = wire.execute
 
     def direct(*args: Any, **kwargs: Any) -> Any:
-        row = past(*args, **kwargs)
+        rows = past(*args, **kwargs)
         if threading.get_ident() == here:
             said.statements += 1
-            said.rows += row is not None
-        return row
+            said.rows += len(rows)
+        return rows
 
     with (
         mock.patch.object(psycopg.Cursor, "execute", execute),
-        mock.patch.object(_wire, "execute", direct),
+        mock.patch.object(wire, "execute", direct),
     ):
         yield said

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 from django.db import connection
-
-from runs.transitions import steps
 
 ORDER = ("runs_run", "runs_review", "runs_action", "runs_occurrence", "runs_account", "runs_audithead")
 RUN = "runs_run"
@@ -85,13 +82,5 @@ def watched() -> Iterator[Watch]:
         watch.saw(str(sql), connection.atomic_blocks[0] if connection.atomic_blocks else None)
         return execute(sql, params, many, context)
 
-    with ExitStack() as stack:
-        stack.enter_context(connection.execute_wrapper(django))
-        real = steps._wire.execute
-
-        def direct(text: str, values: Any, **more: Any) -> Any:
-            watch.saw(text, None)
-            return real(text, values, **more)
-
-        stack.enter_context(mock.patch.object(steps._wire, "execute", direct))
+    with connection.execute_wrapper(django):
         yield watch

@@ -19,7 +19,7 @@ from tests.rules.test_4_plan_edits import plan, save
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
-_LOCKS_RUNS = re.compile(r'FROM "runs_run".*FOR (NO KEY )?UPDATE', re.DOTALL)
+_LOCKS_RUNS = re.compile(r'FROM "?runs_run"?.*FOR (NO KEY )?UPDATE', re.DOTALL)
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def locked() -> Iterator[list[set[int]]]:
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if _LOCKS_RUNS.search(sql):
-            found[-1].update(number for number in params if isinstance(number, int))
+            found[-1].update(int(number) for number in params if isinstance(number, (int, bytes)))
         return execute(sql, params, many, context)
 
     points.arm(reach)

@@ -17,18 +17,19 @@ from django.db import DatabaseError, IntegrityError, connection
 from django.db.models import Model
 
 from runs import hints, models, points
+from runs.models import columns, wire
 from runs.state import CallId
 from runs.transitions.refusals import Changed
-from runs.transitions.steps import _sql, _wire
-from runs.transitions.steps._statement import RUN_FIELDS, Claim, Work, check
+from runs.transitions.steps import _sql
+from runs.transitions.steps._statement import RUN_COLUMNS, Claim, Work, check
 
 NEAR = b"1.0"
 """So many seconds may the worker's idea of the database's time be off when an effect starts."""
 
 _RUN_COLUMNS: tuple[tuple[str, Any], ...] = tuple(
-    (field.attname, _sql.write(field))
+    (field.attname, columns.writer(field))
     for field in models.Run._meta.concrete_fields
-    if field.name in RUN_FIELDS
+    if field.attname in RUN_COLUMNS
 )
 
 
@@ -144,20 +145,20 @@ class OneStatement(Work):
         text, values = self._statement(seen)
         points.reach(f"{point}.before")
         try:
-            row = _wire.execute(text, values, meanwhile=meanwhile)
+            rows = wire.execute(text, values, meanwhile=meanwhile)
         except IntegrityError as error:
             raise Taken(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
         except DatabaseError as error:
             if getattr(error.__cause__, "sqlstate", None) == "CK001":
                 raise Changed(f"run {self.claim.run_id}: {str(error).splitlines()[0]}") from error
             raise
-        if row is None:
+        if not rows:
             now = models.Run.objects.get(pk=self.claim.run_id)
             check(now, self.claim, seen=seen)
             if seen is None or (now.stop_at is None and now.hold_by_id is None and self._unheard):
                 raise Taken(f"run {self.claim.run_id} has proposed the same before")
             raise Changed(f"run {self.claim.run_id} was stopped or held")
-        inbox, new = row[0], row[1]
+        inbox, new = rows[0][:2]
         self._number(_numbers(new))
         points.reach(f"{point}.after_commit")
         hints.changed_now(self.run.pk, inbox=self.inbox_changed)
@@ -184,7 +185,7 @@ class OneStatement(Work):
             return False
         return row._state.fields_cache.get("occurrence") is self._occurrence
 
-    def _statement(self, seen: int | None) -> tuple[str, _sql.Values]:
+    def _statement(self, seen: int | None) -> tuple[str, columns.Values]:
         run, lines = self.run, self.log.lines
         held, before = run.__dict__, self._before
         changed = [
@@ -211,16 +212,15 @@ class OneStatement(Work):
                 steps=steps,
             )
         )
-        number, word = _sql.number, _sql.word
-        values: _sql.Values = [convert(held[attname]) for attname, convert in changed]
+        number = columns.number
+        values: columns.Values = [convert(held[attname]) for attname, convert in changed]
         values += [number(held["id"]), number(self.claim.fence), number(before["position"])]
         if seen is not None:
             values += [number(seen), self.now.isoformat().encode(), NEAR]
         if self._unheard:
-            values += [_sql.digests(self._unheard)] * 2
+            values += [columns.digests(self._unheard)] * 2
         for line in lines:
-            values += [number(line.position), word(line.kind), word(line.text), _sql.digest(line.head)]
-            values += [number(line.number), word(line.boundary), word(line.counters)]
+            values += line.values()
         for row, linked in zip(self._added, links, strict=True):
             values += _sql.values(row, skip="occurrence_id" if linked else "")
         if self._occurrence is not None:
@@ -228,7 +228,7 @@ class OneStatement(Work):
         for (changed_row, _), (_, names, linked) in zip(self._saved.values(), saved, strict=True):
             values += _sql.changes(changed_row, names, linked)
         for key, changes in self._steps:
-            values += [*_sql.written(models.PlanStep, changes), word(key)]
+            values += [*_sql.written(models.PlanStep, changes), columns.word(key)]
         return text, values
 
 

@@ -6,17 +6,15 @@ selected from the run's own row, so it is written whenever that is.
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db import connection
-from django.db.models import Field, ForeignKey, Model, fields
+from django.db.models import Model, fields
 
-from runs import exact, models
-from runs.models.fields import DigestField, ExactField
+from runs import models
+from runs.models import columns
+from runs.transitions import log
 
 SEEN = (
     " AND inbox = %s AND stop_at IS NULL AND hold_by_id IS NULL"
@@ -29,11 +27,7 @@ UNHEARD = (
     " AND NOT EXISTS (SELECT FROM runs_action a WHERE a.run_id = runs_run.id"
     " AND a.proposed_identity = ANY(%s::bytea[]) AND a.proposed_identity IS NOT NULL)"
 )
-ENTRY = "(%s::integer, %s::varchar, %s::text, %s::bytea, %s::integer, %s::varchar, %s::text)"
 OCCURRENCE = "(SELECT id FROM o)"
-
-Values = list[bytes | None]
-Convert = Callable[[Any], bytes | None]
 
 
 class Shape(NamedTuple):
@@ -69,8 +63,8 @@ def text(shape: Shape) -> str:
     new: dict[str, str] = {}
     if lines:
         new["e"] = (
-            "INSERT INTO runs_entry (run_id, position, kind, content, head, number, boundary, counters)"
-            f" SELECT run.id, v.* FROM run, (VALUES {', '.join([ENTRY] * lines)}) v"
+            f"INSERT INTO runs_entry (run_id, {log.COLUMNS})"
+            f" SELECT run.id, v.* FROM run, (VALUES {', '.join([log.PLACES] * lines)}) v"
         )
     for at, linked in enumerate(actions):
         new[f"a{at}"] = _insert(models.Action, "occurrence_id" if linked else "", OCCURRENCE)
@@ -98,16 +92,10 @@ def text(shape: Shape) -> str:
         answer.append("NULL")
     if changed:
         answer.append(f"runs_require({found}, {len(changed)})")
-    return _numbered(
+    return columns.numbered(
         f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | new | changed).items())}"
         f" SELECT {', '.join(answer)} FROM run"
     )
-
-
-def _numbered(statement: str) -> str:
-    """Return the statement with its places numbered, as the server wants them."""
-    numbers = itertools.count(1)
-    return re.sub("%s", lambda _: f"${next(numbers)}", statement)
 
 
 def _insert(model: type[Model], skip: str, instead: str, *, number: str = "") -> str:
@@ -123,43 +111,45 @@ def _insert(model: type[Model], skip: str, instead: str, *, number: str = "") ->
 
 def _sets(model: type[Model], names: tuple[str, ...], *, linked: bool = False) -> str:
     return ", ".join(
-        f"{field.column} = {OCCURRENCE if linked and field.name == 'occurrence' else f'%s::{_cast(field)}'}"
+        f"{field.column} = {OCCURRENCE if linked and field.name == 'occurrence' else f'%s::{columns.cast(field)}'}"
         for field in (_field(model, name) for name in names)
     )
 
 
-def changes(row: Model, names: tuple[str, ...], linked: bool) -> Values:
+def changes(row: Model, names: tuple[str, ...], linked: bool) -> columns.Values:
     """Return the values of a changed row, and its number."""
     held = row.__dict__
     return [
         *(convert(held[attname]) for attname, convert in _changed(type(row), names, linked)),
-        number(held["id"]),
+        columns.number(held["id"]),
     ]
 
 
-def written(model: type[Model], values: Mapping[str, Any]) -> Values:
+def written(model: type[Model], values: Mapping[str, Any]) -> columns.Values:
     """Return these values of a model's fields."""
     converts = _changed(model, tuple(values), False)
     return [convert(value) for (_, convert), value in zip(converts, values.values(), strict=True)]
 
 
 @lru_cache(maxsize=256)
-def _changed(model: type[Model], names: tuple[str, ...], linked: bool) -> tuple[tuple[str, Convert], ...]:
+def _changed(
+    model: type[Model], names: tuple[str, ...], linked: bool
+) -> tuple[tuple[str, columns.Write], ...]:
     wanted = (_field(model, name) for name in names if not (linked and name == "occurrence"))
-    return tuple((field.attname, write(field)) for field in wanted)
+    return tuple((field.attname, columns.writer(field)) for field in wanted)
 
 
-def values(row: Model, *, skip: str) -> Values:
+def values(row: Model, *, skip: str) -> columns.Values:
     """Return the values of a new row."""
     held = row.__dict__
     return [convert(held[attname]) for attname, _, convert in _columns(type(row)) if attname != skip]
 
 
 @lru_cache(maxsize=8)
-def _columns(model: type[Model]) -> tuple[tuple[str, str, Convert], ...]:
+def _columns(model: type[Model]) -> tuple[tuple[str, str, columns.Write], ...]:
     """Return each column that an insert names: attribute, type, and what makes the stored value of it."""
     return tuple(
-        (field.attname, _cast(field), write(field))
+        (field.attname, columns.cast(field), columns.writer(field))
         for field in model._meta.concrete_fields
         if not field.primary_key and field.db_default is fields.NOT_PROVIDED
     )
@@ -168,56 +158,3 @@ def _columns(model: type[Model]) -> tuple[tuple[str, str, Convert], ...]:
 @lru_cache(maxsize=256)
 def _field(model: type[Model], name: str) -> Any:
     return model._meta.get_field(name)
-
-
-@lru_cache(maxsize=256)
-def _cast(field: Field[Any, Any]) -> str:
-    kind = field.db_type(connection) or ""
-    return kind.split(" CHECK")[0]
-
-
-def write(field: Any) -> Convert:
-    """Return what writes a field's value as the server reads it."""
-    if isinstance(field, ForeignKey):
-        return write(field.target_field)
-    for kind, convert in _WRITERS:
-        if isinstance(field, kind):
-            return lambda value: None if value is None else convert(value)
-    raise TypeError(f"the engine's statements have no way to write {field}")
-
-
-def flag(value: bool) -> bytes:
-    """Return a truth value as the server reads it."""
-    return b"t" if value else b"f"
-
-
-def digest(value: str) -> bytes:
-    """Return a digest as the server reads it."""
-    return b"\\x" + value.encode()
-
-
-def digests(values: Iterable[str]) -> bytes:
-    """Return digests as the server reads an array of them."""
-    return b"{%s}" % b",".join(b'"\\\\x%s"' % value.encode() for value in values)
-
-
-def word(value: str | None) -> bytes | None:
-    """Return a text as the server reads it."""
-    return None if value is None else value.encode()
-
-
-def number(value: int | None) -> bytes | None:
-    """Return a whole number as the server reads it."""
-    return None if value is None else b"%d" % value
-
-
-_WRITERS: tuple[tuple[type, Convert], ...] = (
-    (ExactField, lambda value: exact.text_of(value).encode()),
-    (DigestField, digest),
-    (fields.DateTimeField, lambda value: value.isoformat().encode()),
-    (fields.BooleanField, flag),
-    (fields.IntegerField, lambda value: b"%d" % value),
-    (fields.FloatField, lambda value: repr(value).encode()),
-    (fields.CharField, str.encode),
-    (fields.TextField, str.encode),
-)

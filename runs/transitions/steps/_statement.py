@@ -11,9 +11,10 @@ import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from runs import hints, lifecycle, models
+from runs.models import columns
 from runs.state import CallId
 from runs.transitions import clock_time, inbox, log
 from runs.transitions.committing import committing
@@ -26,6 +27,11 @@ RUN_FIELDS = (
     "folded", "lease_until", "attempts", "wake_at", "steps", "calls", "tokens_in", "tokens_out", "cost_micro",
     "cost_known", "active_seconds", "error", "summary", "ended_at", "begun", "waivers", "advance", "budget_review",
 )  # fmt: skip
+
+
+RUN_COLUMNS = tuple(field.attname for field in models.Run._meta.concrete_fields if field.name in RUN_FIELDS)
+_OF_CALL = "run_id = $1 AND reply_position = $2 AND call_index = $3 FOR UPDATE"
+Row = TypeVar("Row", models.Action, models.Occurrence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,26 +112,40 @@ class Locked(Work):
     def __init__(self, run: models.Run, now: datetime.datetime) -> None:
         super().__init__(run, now)
         self._actions: dict[CallId, models.Action] = {}
+        self._before: dict[int, dict[str, Any]] = {}
+        self._own = {name: run.__dict__[name] for name in RUN_COLUMNS}
 
     def action(self, call: CallId) -> models.Action:
         """Return the locked action of a call."""
         if call not in self._actions:
-            self._actions[call] = models.Action.objects.select_for_update().get(
-                run=self.run, reply_position=call[0], call_index=call[1]
-            )
+            self._actions[call] = self._known(columns.one(models.Action, _OF_CALL, self.run.pk, *call))
         return self._actions[call]
 
     def occurrence(self, row: models.Occurrence) -> models.Occurrence:
         """Return the locked occurrence."""
-        return models.Occurrence.objects.select_for_update(of=("self",)).get(pk=row.pk)
+        return self._known(columns.one(models.Occurrence, "id = $1 FOR UPDATE", row.pk))
 
     def add(self, row: models.Action | models.Occurrence) -> None:
         """Write a new row at once."""
         row.save(force_insert=True)
 
     def save(self, row: models.Action | models.Occurrence, *names: str) -> None:
-        """Write the whole row at once: a body may have changed more of it on the way."""
-        row.save()
+        """Write the row at once, whatever a body has changed of it on the way."""
+        before = self._before.get(id(row))
+        if before is None:
+            row.save()
+            return
+        columns.update(row, before)
+        before.update(row.__dict__)
+
+    def finish(self) -> None:
+        """Write the lines and the run."""
+        self.log.flush()
+        columns.update(self.run, self._own)
+
+    def _known(self, row: Row) -> Row:
+        self._before[id(row)] = dict(row.__dict__)
+        return row
 
     def step(self, key: str, **changes: Any) -> None:
         """Write the progress of a plan step at once."""
@@ -145,8 +165,7 @@ def fenced(claim: Claim, point: str, *, seen: int | None = None) -> Iterator[Wor
         check(run, claim, seen=seen)
         work = Locked(run, clock_time.now())
         yield work
-        work.log.flush()
-        run.save(update_fields=RUN_FIELDS)
+        work.finish()
         hints.changed(run.pk, inbox=work.inbox_changed)
 
 

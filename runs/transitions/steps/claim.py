@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, models, points
-from runs.models import paths
+from runs.models import columns, paths
 from runs.models.run import FORMAT
 from runs.tools import registry
-from runs.transitions import clock_time, log, tenures
+from runs.transitions import clock_time, inbox, log, tenures
 from runs.transitions.committing import committing
 from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Claim
@@ -28,10 +28,10 @@ def claim(run_id: int) -> Claim | None:
     clock went back). Its fence grows by one, so that whoever held it before can write nothing more.
     """
     with committing("claim"):
-        run = models.Run.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=run_id).first()
+        run = inbox.try_lock(run_id)
         if run is None or run.format > FORMAT:
             return None
-        now = clock_time.now()
+        now, before = clock_time.now(), dict(run.__dict__)
         if not _takeable(run, now):
             return None
         if run.status == lifecycle.Run.QUEUED and _switched_off(run):
@@ -51,10 +51,7 @@ def claim(run_id: int) -> Claim | None:
         if run.advance is None and run.budget_review_id is None:  # what a dead claim held passes to this one
             advances.take(run, now)
         run.wake_at, run.reason = None, ""
-        run.save(
-            update_fields=["status", "fence", "attempts", "lease_until", "claimed_at", "beat_at", "wake_at",
-                           "reason", "active_seconds", "advance"],
-        )  # fmt: skip
+        columns.update(run, before)
         tenures.note(run.pk, run.fence, took_over=took_over)
         return Claim(
             run_id=run.pk,

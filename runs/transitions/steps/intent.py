@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models, rights
+from runs.models import columns
 from runs.state import CallId
 from runs.transitions import clock_time, log, restores, undoing
 from runs.transitions.refusals import Changed
@@ -78,7 +79,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     """
     with fenced(claim, "intent", seen=seen) as work:
         run = work.run
-        installation = models.Installation.objects.get(pk=1)
+        installation = columns.one(models.Installation, "id = $1", 1)
         if run.mode != models.Run.Mode.LIVE:
             raise Changed(f"run {run.pk} is a dry run, which starts nothing")
         if run.stop_at is not None or run.hold_by_id is not None or installation.halted:
@@ -119,20 +120,18 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         return begun.intent()
 
 
+_RELEASE = """
+run_id = $1 AND kind = 'action' AND status = 'approved' AND action_id = (
+  SELECT id FROM runs_action WHERE run_id = $1 AND reply_position = $2 AND call_index = $3)
+ORDER BY id DESC LIMIT 1 FOR UPDATE
+"""
+
+
 def _review(run: models.Run, call: CallId) -> models.Review | None:
     """Return the locked review that released this call, newest first; none where policy allowed it."""
-    return (
-        models.Review.objects.select_for_update(of=("self",))
-        .filter(
-            run=run,
-            action__reply_position=call[0],
-            action__call_index=call[1],
-            kind=lifecycle.ReviewKind.ACTION,
-            status=lifecycle.Review.APPROVED,
-        )
-        .order_by("-id")
-        .first()
-    )
+    numbers = [columns.number(number) for number in (run.pk, *call)]
+    found = columns.fetch(models.Review, _RELEASE, numbers)
+    return found[0] if found else None
 
 
 def _beside(review: models.Review | None) -> frozenset[int]:
@@ -220,8 +219,8 @@ def start(
     attempt = action.attempt + 1
     occurrence = occurrences.begin(work, action, found, horizon=horizon)
     if review is not None:
+        models.Review.objects.filter(pk=review.pk).update(consumed_by=action)
         review.consumed_by = action
-        review.save(update_fields=["consumed_by"])
     # The lease must outlive the effect: nobody may take the run over while it can still be sent.
     assert run.lease_until is not None
     run.lease_until = max(run.lease_until, deadline + clock_time.seconds(settings.CKPTSITE["MARGIN"]))

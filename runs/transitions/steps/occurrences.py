@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models
-from runs.models import paths
+from runs.models import columns, paths
 from runs.models.fresh import fresh
 from runs.transitions import audit, undoing
 from runs.transitions.actor import ENGINE
@@ -32,6 +32,9 @@ class Found:
     n: int = 0
 
 
+_SAME = "root_id = $1 AND tool = $2 AND identity_digest = $3 ORDER BY n FOR UPDATE"
+
+
 def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozenset()) -> Found:
     """Return what stands in the way of `action`, or lets it go on.
 
@@ -40,12 +43,8 @@ def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozense
     happen once more is waived, once. An open or unknown one blocks; void and undone ones are passed over. An undo is
     done once, on whatever path.
     """
-    rows = list(
-        models.Occurrence.objects.select_for_update(of=("self",))
-        .filter(root_id=work.run.root_id, tool=action.tool, identity_digest=action.identity_digest)
-        .select_related("owner")
-        .order_by("n")
-    )
+    same = [columns.number(work.run.root_id), action.tool.encode(), columns.digest(action.identity_digest)]
+    rows = columns.fetch(models.Occurrence, _SAME, same)
     for row in rows:
         if row.pk == action.occurrence_id:
             return Found(own=row)

@@ -1,0 +1,154 @@
+"""Rows as the server writes and reads them, without Django's query compiler: for what is said at every step.
+
+A row is read whole and by a condition in SQL, or changed in the columns that differ from what was read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import Field, ForeignKey, Model, fields
+from django.db.models.base import ModelState
+
+from runs import exact
+from runs.models import wire
+from runs.models.fields import DigestField, ExactField
+
+Values = list[bytes | None]
+Write = Callable[[Any], bytes | None]
+Read = Callable[[bytes], Any]
+Row = TypeVar("Row", bound=Model)
+
+
+def fetch(model: type[Row], where: str, values: Sequence[bytes | None]) -> list[Row]:
+    """Return the rows that fit `where`, a condition with $1, $2 ... and whatever may follow it; each whole."""
+    text, readers = _select(model)
+    return [_made(model, readers, row) for row in wire.execute(text + where, values)]
+
+
+def one(model: type[Row], where: str, *numbers: int) -> Row:
+    """Return the only row that fits; model.DoesNotExist when there is none."""
+    found = fetch(model, where, [number(value) for value in numbers])
+    if not found:
+        raise model.DoesNotExist(f"no {model.__name__} where {where} {numbers}")  # type: ignore[attr-defined]
+    return found[0]
+
+
+def update(row: Model, before: Mapping[str, Any]) -> None:
+    """Write the columns of a stored row that aren't what they were `before` (its attributes by name)."""
+    held = row.__dict__
+    changed = tuple([name for name in _stored(type(row)) if name in before and held[name] != before[name]])
+    if not changed:
+        return
+    text, converts = _update(type(row), changed)
+    wire.execute(
+        text, [*(write(held[name]) for name, write in zip(changed, converts, strict=True)), number(row.pk)]
+    )
+
+
+def _made(model: type[Row], readers: Sequence[tuple[str, Read]], raw: wire.Row) -> Row:
+    new = model.__new__(model)
+    state = new._state = ModelState()
+    state.adding, state.db = False, "default"
+    held = new.__dict__
+    for (name, read), value in zip(readers, raw, strict=True):
+        held[name] = None if value is None else read(value)
+    return new
+
+
+@lru_cache(maxsize=32)
+def _select(model: type[Model]) -> tuple[str, tuple[tuple[str, Read], ...]]:
+    columns = model._meta.concrete_fields
+    names = ", ".join(f'"{field.column}"' for field in columns)
+    readers = tuple((field.attname, reader(field)) for field in columns)
+    return f"SELECT {names} FROM {model._meta.db_table} WHERE ", readers
+
+
+@lru_cache(maxsize=256)
+def _update(model: type[Model], names: tuple[str, ...]) -> tuple[str, tuple[Write, ...]]:
+    by_name = {field.attname: field for field in model._meta.concrete_fields}
+    sets = ", ".join(f'"{by_name[name].column}" = %s::{cast(by_name[name])}' for name in names)
+    text = f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s"
+    return numbered(text), tuple(writer(by_name[name]) for name in names)
+
+
+@lru_cache(maxsize=32)
+def _stored(model: type[Model]) -> tuple[str, ...]:
+    return tuple(field.attname for field in model._meta.concrete_fields if not field.primary_key)
+
+
+def numbered(statement: str) -> str:
+    """Return the statement with its places (%s) numbered, as the server wants them."""
+    numbers = itertools.count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", statement)
+
+
+@lru_cache(maxsize=512)
+def cast(field: Field[Any, Any]) -> str:
+    """Return the type that a field's value is cast to."""
+    kind = field.db_type(connection) or ""
+    return kind.split(" CHECK")[0]
+
+
+def writer(field: Any) -> Write:
+    """Return what writes a field's value as the server reads it."""
+    if isinstance(field, ForeignKey):
+        return writer(field.target_field)
+    for kind, write, _ in _KINDS:
+        if isinstance(field, kind):
+            return lambda value: None if value is None else write(value)
+    raise TypeError(f"there is no way to write {field}")
+
+
+def reader(field: Any) -> Read:
+    """Return what reads a field's value as the server writes it."""
+    if isinstance(field, ForeignKey):
+        return reader(field.target_field)
+    for kind, _, read in _KINDS:
+        if isinstance(field, kind):
+            return read
+    raise TypeError(f"there is no way to read {field}")
+
+
+def digest(value: str) -> bytes:
+    """Return a digest as the server reads it."""
+    return b"\\x" + value.encode()
+
+
+def digests(values: Iterable[str]) -> bytes:
+    """Return digests as the server reads an array of them."""
+    return b"{%s}" % b",".join(b'"\\\\x%s"' % value.encode() for value in values)
+
+
+def word(value: str | None) -> bytes | None:
+    """Return a text as the server reads it."""
+    return None if value is None else value.encode()
+
+
+def number(value: int | None) -> bytes | None:
+    """Return a whole number as the server reads it."""
+    return None if value is None else b"%d" % value
+
+
+def moment(value: bytes) -> datetime.datetime:
+    """Return a moment as the server writes it, which is in UTC on Django's connections."""
+    return datetime.datetime.fromisoformat(value.decode())
+
+
+_KINDS: tuple[tuple[type, Write, Read], ...] = (
+    (ExactField, lambda value: exact.text_of(value).encode(), json.loads),
+    (DigestField, digest, lambda value: value[2:].decode()),
+    (fields.DateTimeField, lambda value: value.isoformat().encode(), moment),
+    (fields.BooleanField, lambda value: b"t" if value else b"f", lambda value: value == b"t"),
+    (fields.IntegerField, lambda value: b"%d" % value, int),
+    (fields.FloatField, lambda value: repr(value).encode(), float),
+    (fields.CharField, str.encode, bytes.decode),
+    (fields.TextField, str.encode, bytes.decode),
+)
