@@ -15,11 +15,15 @@ from runs.transitions import clocks, pins
 
 log = structlog.get_logger(__name__)
 
+DAY_LOOK = 60.0
+"""Seconds between two looks at whether a new day has begun."""
+
 
 def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
     zombies.sweep()
     clocks.expire_reviews()
+    clocks.escalate()
     clocks.wake_stranded()
     pins.wake_restored()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
@@ -32,11 +36,14 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
 
 def run(*, stopping: Callable[[], bool]) -> None:
     """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
-    pause = settings.CKPTSITE["CLOCK"]
+    pause, looked = settings.CKPTSITE["CLOCK"], float("-inf")
     while not stopping():
         began = time.monotonic()
         try:
             close_old_connections()
+            if began >= looked + DAY_LOOK:
+                clocks.wake_new_day()
+                looked = began
             tick(stopping=stopping)
         except Exception as error:  # a database that restarts must not end the clock
             log.warning("tick_failed", error=f"{type(error).__name__}: {error}")

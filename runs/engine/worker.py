@@ -45,6 +45,8 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
     while not stopping():
         zombies.sweep()
         clocks.expire_reviews()
+        clocks.escalate()
+        clocks.wake_new_day()
         clocks.wake_stranded()
         pins.wake_restored()
         following = clocks.next_due()

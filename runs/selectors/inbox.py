@@ -46,6 +46,18 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.Inbo
         filtered=bool(only),
         known=known,
         may_decide=queue.answers(viewer),
+        reminders=_reminders(viewer),
+    )
+
+
+def _reminders(viewer: deciding.Viewer) -> tuple[page_models.Reminder, ...]:
+    """Return the pauses that this person set and is to be reminded of by now."""
+    rows = models.Run.objects.filter(
+        status=lifecycle.Run.PAUSED, hold_by=viewer.user, remind_at__lte=now.ClockNow()
+    )
+    return tuple(
+        page_models.Reminder(run_id=row.pk, title=row.title, reason=row.hold_reason)
+        for row in rows.only("title", "hold_reason").order_by("remind_at")[:SIZE]
     )
 
 

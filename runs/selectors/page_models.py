@@ -102,6 +102,15 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reminder:
+    """A pause that somebody set and that stands for longer than was meant."""
+
+    run_id: int
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class InboxPage:
     tabs: tuple[Tab, ...]  # waiting, decided
     filters: tuple[Choice, ...]
@@ -111,6 +120,7 @@ class InboxPage:
     filtered: bool
     known: str  # ids of the rows shown, "12,15,18": sent back so that news can be counted
     may_decide: bool  # False: may look, not decide
+    reminders: tuple[Reminder, ...] = ()  # of this person's own pauses
 
 
 @dataclass(frozen=True, kw_only=True)

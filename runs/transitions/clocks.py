@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import F, Q, QuerySet, TextField, Window
+from django.db.models.functions import Cast, Coalesce, RowNumber
+from django.utils import timezone
 
-from runs import hints, lifecycle, models
+from runs import hints, lifecycle, models, rights
 from runs.models import paths
 from runs.models.run import FORMAT
 from runs.transitions import audit, clock_time, inbox, log
@@ -160,16 +161,62 @@ def wake_stranded() -> int:
             [BATCH],
         )
         ids = [row[0] for row in cursor.fetchall()]
-    woken = 0
-    for run_id in ids:
-        with _sweeping("stranded") as mine:
-            run = inbox.try_lock(run_id) if mine else None
-            if run is None or run.status != lifecycle.Run.WAITING:
-                continue
-            inbox.leave(run, models.Fact.Kind.WAKE, {"reason": "nothing to wait for"}, by=None, mover="S")
-            audit.append("run.woken", actor=CLOCK, run=run, subject=f"run {run.pk}")
-            woken += 1
-    return woken
+    return sum(_wake(run_id, why="nothing to wait for") for run_id in ids)
+
+
+def wake_new_day() -> int:
+    """Return how many runs waited for more of a day's limit that is over, and were queued: this day has its own.
+
+    Whether it suffices the engine finds out, which then also closes the question or asks it anew.
+    """
+    today = clock_time.now().astimezone(timezone.get_default_timezone()).date()
+    asked = models.Review.objects.filter(
+        kind=lifecycle.ReviewKind.BUDGET, status=lifecycle.Review.OPEN, run__status=lifecycle.Run.WAITING
+    )
+    wanted = {run_id: content["account"] for run_id, content in asked.values_list("run_id", "content")}
+    over = set(
+        models.Account.objects.filter(pk__in=wanted.values(), day__lt=today).values_list("pk", flat=True)
+    )
+    ids = sorted(run_id for run_id, account in wanted.items() if account in over)
+    return sum(_wake(run_id, why="a new day has a limit of its own") for run_id in ids[:BATCH])
+
+
+def _wake(run_id: int, *, why: str) -> bool:
+    with _sweeping("stranded") as mine:
+        run = inbox.try_lock(run_id) if mine else None
+        if run is None or run.status != lifecycle.Run.WAITING:
+            return False
+        inbox.leave(run, models.Fact.Kind.WAKE, {"reason": why}, by=None, mover="S")
+        audit.append("run.woken", actor=CLOCK, run=run, subject=f"run {run.pk}", content={"reason": why})
+        return True
+
+
+def escalate() -> int:
+    """Return how many overdue questions that never expire were put before administrators too; each once.
+
+    They stay open and overdue until somebody answers: no deadline answers in a person's place.
+    """
+    late = models.Review.objects.filter(
+        status=lifecycle.Review.OPEN, due_at__lt=clock_time.now(), expires_at__isnull=True
+    )
+    late = late.annotate(text=Cast("groups", TextField())).exclude(text__contains=f'"{rights.ADMIN}"')
+    found = list(late.order_by("due_at").values_list("pk", "run_id")[:BATCH])
+    return sum(_escalate(pk, run_id) for pk, run_id in found)
+
+
+def _escalate(review_id: int, run_id: int) -> bool:
+    with _sweeping("escalate") as mine:
+        run = inbox.try_lock(run_id) if mine else None
+        if run is None:
+            return False
+        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        if review.status != lifecycle.Review.OPEN or rights.ADMIN in review.groups:
+            return False
+        review.groups = [*review.groups, rights.ADMIN]
+        review.save(update_fields=["groups"])
+        audit.append("review.escalated", actor=CLOCK, run=run, subject=f"review {review.pk}")
+        hints.changed(run.pk, inbox=True)
+        return True
 
 
 def slots() -> int:

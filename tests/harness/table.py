@@ -43,6 +43,7 @@ NOT_IN_A_RUN = {
     "restored": _RESTORE,
     "release_restored": _RESTORE,
     "seal": "an administrator seals what has ended: no run of it comes to this or is touched by it",
+    "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
 }

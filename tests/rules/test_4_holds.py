@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from runs import lifecycle, models
 from runs.engine import verifier, worker
+from runs.selectors import deciding, inbox
 from runs.transitions import clocks, holds, refusals, steps, switches
 from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
@@ -188,3 +191,23 @@ def claim_all_the_same(run: models.Run) -> None:
 
 def _die() -> None:
     raise Killed
+
+
+def test_4_8_who_paused_a_run_is_reminded_of_it(start: Start, person: Person) -> None:
+    """On their own inbox, once its time has come; nobody else is, and no longer when it goes on."""
+    run = go(start(step("lookup", "mail")))
+    ada, olga = person("ada", "admin"), models.User.objects.get(username="olga")
+    holds.pause(run.pk, reason="Until Monday.", by=Actor(user=ada))
+
+    def reminded(user: models.User) -> list[str]:
+        page = inbox.page(deciding.Viewer(user=user, roles=frozenset(user.roles())), {})
+        return [reminder.reason for reminder in page.reminders]
+
+    assert reminded(ada) == []
+    models.Run.objects.filter(pk=run.pk).update(remind_at=timezone.now())
+    assert (reminded(ada), reminded(olga)) == (["Until Monday."], [])
+    client = Client()
+    client.force_login(ada)
+    assert "You paused" in client.get(reverse("inbox")).content.decode()
+    holds.resume(run.pk, by=Actor(user=ada))
+    assert reminded(ada) == []

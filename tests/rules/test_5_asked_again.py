@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from runs import models
+from runs import exact, models
 from runs.engine import verifier
 from runs.providers import contract
 from runs.selectors import review_facts
-from runs.transitions import clocks
+from runs.tools import contract as contract_of_tools
+from runs.transitions import clocks, refusals
 from tests.engine import clockwork
-from tests.engine.conftest import answer, only_review
+from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_bad_replies import FINISH, said, scripted
 from tests.engine.test_unknown import doubted
-from tests.engine.world import World
+from tests.engine.world import Look, World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
@@ -102,3 +103,50 @@ def test_5_6_the_next_proposal_answers_the_question(start: Start, reviewer: mode
     run = scripted(run, contract.Reply(calls=(THIRD,)))
     assert "answers" not in only_review(run).content
     verifier.verify()
+
+
+def test_5_8_what_never_expires_escalates_once_and_stays_overdue(
+    start: Start, reviewer: models.User, operator: models.User
+) -> None:
+    """Doubt, failure and budget: no deadline answers them. Administrators are added once they are due."""
+    _, doubt = doubted(start, reviewer)
+    Look.failures = [contract_of_tools.DidNotHappen("The file is not there.")]
+    failure = only_review(go(start(step("look", "it"))))
+    budget = only_review(go(start(step("look", "a"), step("look", "b", id="b"), budget={"steps": 2})))
+    held = only_review(go(start(step("lookup", "mail"))))
+    asked = [doubt, failure, budget]
+    assert [row.kind for row in asked] == ["in_doubt", "failure", "budget"]
+    assert clocks.escalate() == 0
+    with clockwork.ahead(hours=5):
+        assert clocks.expire_reviews() == 0
+        assert (clocks.escalate(), clocks.escalate()) == (3, 0)
+    with clockwork.ahead(hours=1000):
+        clocks.expire_reviews()
+        assert clocks.escalate() == 0
+    for row in asked:
+        row.refresh_from_db()
+        assert (row.status, "admin" in row.groups, row.expires_at) == ("open", True, None)
+    held.refresh_from_db()
+    assert (held.status, held.groups) == ("expired", ["reviewer"])
+    assert models.AuditEvent.objects.filter(act="review.escalated").count() == 3
+    answer(failure, operator, "stop")  # whoever could answer still can
+    verifier.verify()
+
+
+def test_5_8_a_failure_question_names_its_checkpoint_and_its_cause(
+    start: Start, operator: models.User
+) -> None:
+    """After a retry that fails again it is another question, and an answer to the first counts for nothing."""
+    Look.failures = [contract_of_tools.DidNotHappen("The file is not there.")]
+    run = go(start(step("look", "it")))
+    first = only_review(run)
+    assert first.digest == exact.link(run.pk, run.checkpoint_number, run.error)
+    answer(first, operator, "retry")
+    Look.failures = [contract_of_tools.DidNotHappen("The file is not there.")]
+    run = go(run)
+    second = only_review(run)
+    assert (second.pk != first.pk, second.digest != first.digest) == (True, True)
+    with pytest.raises(refusals.Stale):
+        answer(second, operator, "retry", digest=first.digest)
+    with pytest.raises(refusals.Stale):
+        answer(first, operator, "stop")

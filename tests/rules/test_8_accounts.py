@@ -11,9 +11,10 @@ from django.db import IntegrityError, connection, transaction
 
 from runs import lifecycle, models
 from runs.engine import accounts, advance, verifier
-from runs.transitions import steps
+from runs.transitions import clocks, steps
 from runs.transitions.steps import advances
 from tests import waiting
+from tests.engine import clockwork
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import Killed, expire_lease, kill
 from tests.engine.world import Look, World
@@ -207,6 +208,23 @@ def test_8_1_an_agent_has_an_account_a_day(start: Start, operator: models.User) 
     run = go(run)
     assert (run.status, run.steps) == ("waiting", 4)
     assert models.Account.objects.filter(agent=run.agent_version.agent).count() == 2
+    assert accounts.differences() == []
+
+
+def test_8_1_what_waits_for_a_days_limit_goes_on_the_next_day(start: Start) -> None:
+    """Nobody answers: the clock finds that the day is over, and the new day's account is enough. A lineage's is not."""
+    run = go(start(*looks(3), budget={}, per_day={"steps": 2}))
+    other = go(start(*looks(3), budget={"steps": 2}))
+    question = asked(run)
+    assert clocks.wake_new_day() == 0
+    with clockwork.ahead(hours=25):
+        assert clocks.wake_new_day() == 1
+        run, other = go(run), go(other)
+        assert (run.status, run.steps, other.status) == ("waiting", 4, "waiting")
+        assert asked(run).pk != question.pk  # two more, and then this day is used up too
+        assert clocks.wake_new_day() == 0
+    question.refresh_from_db()
+    assert question.status == "superseded"
     assert accounts.differences() == []
 
 
