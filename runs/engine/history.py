@@ -10,6 +10,7 @@ from django.db.models import Q
 from runs import lifecycle, models
 from runs.models import paths
 from runs.tools.contract import Tool
+from runs.transitions import steps
 from runs.transitions.steps import alike
 
 NOT_DONE = frozenset(
@@ -39,6 +40,20 @@ class Past:
     def asks(self) -> bool:
         """Return whether a person has to decide, whatever policy says."""
         return self.duplicate is not None or bool(self.reasons)
+
+    def duplicate_of(
+        self, tool: str, identity: str, earlier: Iterable[steps.Proposed]
+    ) -> tuple[int, int] | None:
+        """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
+        for index, sibling in enumerate(earlier):
+            if sibling.tool == tool and sibling.identity_digest == identity:
+                return (0, index)
+        row = self.duplicate
+        return (row.reply_position, row.call_index) if row is not None else None
+
+    def retried(self, step: str) -> int | None:
+        """Return the action of the same step that is tried again."""
+        return self.failed.pk if self.failed is not None and self.failed.step == step else None
 
 
 def of(run: models.Run, tool: Tool, *, identity: str, but: int | None = None) -> Past:

@@ -180,7 +180,7 @@ def check(
     risky = tool.risk() > 0
     before = risky and known(front.run, digest)
     past = history.of(front.run, tool, identity=digest) if before else history.Past()
-    duplicate = _duplicate(past, call.tool, digest, earlier) if risky else None
+    duplicate = past.duplicate_of(call.tool, digest, earlier) if risky else None
     asked = (past.asks or duplicate is not None) or (
         risky and bool(gates.why(front, tool=call.tool, step=call.step))
     )
@@ -203,21 +203,8 @@ def check(
         identity_digest=digest,
         verdict=verdict,
         duplicate_of=duplicate,
-        retry_of=past.failed.pk
-        if past.failed is not None and past.failed.step == (call.step or "")
-        else None,
+        retry_of=past.retried(call.step or ""),
     )
-
-
-def _duplicate(
-    past: history.Past, tool: str, identity_digest: str, earlier: list[steps.Proposed]
-) -> tuple[int, int] | None:
-    """Return the call on this path with the same identity: of an earlier reply, or (0, index) for a sibling."""
-    for index, sibling in enumerate(earlier):
-        if sibling.tool == tool and sibling.identity_digest == identity_digest:
-            return (0, index)
-    row = past.duplicate
-    return (row.reply_position, row.call_index) if row is not None else None
 
 
 def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:
