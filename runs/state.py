@@ -282,4 +282,6 @@ def _call(state: State, entry: Line) -> State:
             if "step_state" in content:
                 state = _mark(state, content["step"], content["step_state"])
     calls = put(state.calls, call_id, replace(call, **changed))
+    if counters is state.counters and calls is state.calls and results is state.results:
+        return state  # changed in place
     return replace(state, calls=calls, counters=counters, results=results)
