@@ -8,16 +8,28 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
 from django.conf import settings
+from django.contrib.auth import hashers
 from django.core import management
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from tests import fresh, servers, waiting
+
+LONG = ("harness", "kills", "browser", "services")
+"""Folders whose files take long."""
+LONGEST = "test_crash.py"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first, the longest before all, so that both workers end together."""
+    items.sort(key=lambda item: (item.path.name != LONGEST, item.path.parent.name not in LONG))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -48,6 +60,13 @@ def django_db_modify_db_settings(
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """A test that commits leaves the database as it was made."""
     with django_db_blocker.unblock(), fresh.kept():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """A password is hashed as ever, but not a million times over."""
+    with mock.patch.object(hashers.PBKDF2PasswordHasher, "iterations", 100):
         yield
 
 

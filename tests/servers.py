@@ -11,6 +11,8 @@ from ckptsite.services import folder as folders
 from ckptsite.services import postgres, processes, valkey
 
 DATA = "CKPTSITE_TEST_SERVERS"  # names the folder for the workers of the session
+KEPT = frozenset({DATA, "CKPTSITE_CHROMIUM", "CKPTSITE_HARNESS", "CKPTSITE_MACHINE_EXAMPLES"})
+"""What is said to the tests themselves; all else that is set would make them another site's."""
 _WITHIN = 30.0
 
 # Waiting for real time is the slow part of a test, so everything that waits is short here.
@@ -35,7 +37,7 @@ class Servers:
     """Both servers in a temp folder."""
 
     def __init__(self, settings: dict[str, str] | None = None) -> None:
-        self._settings = {**postgres.FORGETFUL, **(settings or {})}
+        self._settings = {**postgres.FORGETFUL, "max_connections": "200", **(settings or {})}
         self._temp = tempfile.TemporaryDirectory(prefix="ckptsite-tests-", ignore_cleanup_errors=True)
         self.folder = folders.Folder(Path(self._temp.name) / "data")
         self._running: list[tuple[subprocess.Popen[bytes], processes.Program]] = []
@@ -76,7 +78,7 @@ def enter(*, worker: str) -> None:
     mine = folder.root / f"of-{worker or 'main'}"
     mine.mkdir(exist_ok=True)
     for name in list(os.environ):
-        if name.startswith(("CKPTSITE_", "EMAIL_")) and name not in {DATA, "CKPTSITE_CHROMIUM"}:
+        if name.startswith(("CKPTSITE_", "EMAIL_")) and name not in KEPT:
             del os.environ[name]
     for name in ("SECRET_KEY", "PUBLIC_URL", "DEBUG", "ALLOWED_HOSTS", "LOG_LEVEL", "LOG_FORMAT"):
         os.environ.pop(name, None)
