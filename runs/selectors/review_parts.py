@@ -77,9 +77,8 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
         if review.kind == lifecycle.ReviewKind.BUDGET:
             return "A limit is reached. Somebody says whether the run may use more or ends here."
         return why or "The run can't go on by itself. Somebody says whether it is tried again or ends here."
-    declared = (
-        f"The tool {tools.title(action.tool)} is declared as one that {tools.effect_words(action.effect)}."
-    )
+    does = tools.effect_words(action.effect, tool=action.tool)
+    declared = f"The tool {tools.title(action.tool)} is declared as one that {does}."
     return f"{why} {declared}".strip()
 
 

@@ -179,7 +179,17 @@ def _waits(run: models.Run) -> str:
 
 def _lineage(run: models.Run) -> str:
     if run.superseded_by_id is not None:
-        return "A later attempt took over"
+        return (
+            "Something of it is taken back"
+            if _takes_back(run.superseded_by_id)
+            else "A later attempt took over"
+        )
     if run.root_id != run.pk:
-        return "A later attempt of an earlier run"
+        return "Takes back one effect" if _takes_back(run.pk) else "A later attempt of an earlier run"
     return "Separate work, begun from an earlier run" if run.path else ""
+
+
+def _takes_back(run_id: int) -> bool:
+    """Return whether this attempt was made for nothing but an undo."""
+    first = models.Entry.objects.filter(run=run_id).order_by("position").first()
+    return first is not None and first.content.get("code") == "undoing"

@@ -65,8 +65,10 @@ def looks_up(name: str) -> bool:
     return tool is not None and tool.protection == contract.Protection.LOOKUP
 
 
-def effect_words(effect: str) -> str:
+def effect_words(effect: str, *, tool: str) -> str:
     """Return what the tool was declared to do to the world."""
+    if effect == contract.Effect.IRREVERSIBLE and undoes(tool):
+        return "leaves something for good, which only another action can balance"
     return _EFFECTS.get(contract.Effect(effect), effect) if effect in set(contract.Effect) else effect
 
 

@@ -14,7 +14,8 @@ Occurrence = lifecycle.Occurrence
 def effects(run: models.Run, facts: dict[str, Any]) -> list[str]:
     """I1: an occurrence stands once where the record says that it stands, never where it says that it doesn't.
 
-    What stands is owned or absorbed by an action, or was kept; nothing stands under a key that nobody minted.
+    What stands is owned or absorbed by an action, or was kept, and wasn't undone; an undone effect is in the world
+    beside the undo that took it back. Nothing stands under a key that nobody minted.
     """
     rows = {
         row.key: row for row in models.Occurrence.objects.filter(root_id=run.root_id).select_related("owner")
@@ -31,7 +32,8 @@ def effects(run: models.Run, facts: dict[str, Any]) -> list[str]:
         found += [f"untrue: {name} stands under a key of no occurrence" for key in counts if key not in rows]
         for row in mine:
             found += _one(name, row, counts[row.key])
-        if sum(counts.values()) > 1 + given_up:
+        undone = sum(row.state == Occurrence.UNDONE for row in mine)
+        if sum(counts.values()) > 1 + given_up + undone:
             found.append(f"doubled: {name} stands {sum(counts.values())} times in the world")
     found += [
         f"contradicted: occurrence {row.pk} is {row.state}, and was something else" for row in rows.values()
@@ -48,9 +50,13 @@ def _one(name: str, row: models.Occurrence, count: int) -> list[str]:
         Occurrence.VOID: (0,),
         Occurrence.UNKNOWN: (0, 1),
         Occurrence.OPEN: (0, 1),
+        Occurrence.UNDONE: (1,),
     }
     if count not in wanted.get(Occurrence(row.state), (0, 1)):
         return [f"untrue: occurrence {row.n} of {name} is {row.state}, and stands {count} times in the world"]
+    undos = models.Occurrence.objects.filter(owner__undo_of=row, state=Occurrence.STANDING).count()
+    if undos != (row.state == Occurrence.UNDONE):
+        return [f"untrue: occurrence {row.n} of {name} is {row.state}, and {undos} undos of it stand"]
     used = models.Action.objects.filter(occurrence=row, status__in=("succeeded", "absorbed")).exists()
     if row.state == Occurrence.STANDING and not used and row.owner.status != lifecycle.Action.ABANDONED:
         return [f"untrue: occurrence {row.n} of {name} stands, and no action owns or absorbed it"]

@@ -60,7 +60,10 @@ def test_an_effect_is_taken_back_from_its_page(who: factories.People, as_: As) -
     page = text(client, address)
     assert f'Taken back by <a href="{reverse("run", args=[new.pk])}">run {new.pk}</a>' in page
     assert "Undone" in page
-    assert "Takes something back" in text(client, reverse("run-effects", args=[new.pk]))
+    assert "Something of it is taken back" in page
+    own = text(client, reverse("run-effects", args=[new.pk]))
+    assert "Takes something back" in own
+    assert "Takes back one effect" in own
     assert "Ends as soon as this is done" in text(client, reverse("run", args=[new.pk]))
 
 
