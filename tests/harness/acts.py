@@ -73,9 +73,10 @@ def commands(world: World) -> Mapping[str, Command]:
     return {"work": _work, "people": people, "act": _act, "start": _start, "age": age, "judge": judge}
 
 
-def _work(run: int) -> dict[str, Any]:
-    """Be the clock once and a worker once."""
-    clock.tick()
+def _work(run: int, tick: bool = True) -> dict[str, Any]:
+    """Be the clock once, if it is its turn, and a worker once."""
+    if tick:
+        clock.tick()
     return {"claimed": advance.advance(run)}
 
 

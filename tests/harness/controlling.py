@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.harness import playing
 from tests.harness import site as sites
 
+if TYPE_CHECKING:
+    from tests.harness import table as tables
+    from tests.harness.outcome import Outcome
+
+LONERS = 4
+"""So many databases for rows that are played one at a time: most of such a trial is waiting."""
+_numbers = itertools.count()
 _KIND = re.compile(r"(?:run \d+: )?([a-z ]+):")
 
 
@@ -53,38 +62,76 @@ def controls(names: Sequence[str], *, site: sites.Site, loud: bool = False) -> d
 
 
 def _share(site: sites.Site, name: str, plans: tuple[Any, ...], *, control: str, loud: bool) -> playing.Share:
-    database = f"{'broken' if control else 'sound'}_{name}".replace("-", "_")
+    database = f"{'broken' if control else 'sound'}_{os.getpid()}_{name}".replace("-", "_")
     return playing.Share(
         site=site, database=database, plans=plans, width=len(plans), control=control, loud=loud
     )
 
 
-def table(wanted: str, *, site: sites.Site, jobs: int, loud: bool = False) -> dict[str, Any]:
-    """Return for each row what befell its processes, what had to, and what was violated."""
+def table(
+    wanted: str, *, site: sites.Site, jobs: int, packed: bool = False, loud: bool = False
+) -> dict[str, Any]:
+    """Return for each row what befell its processes, what had to, and what was violated.
+
+    In packs, a row that didn't come to its point in company is played alone afterwards.
+    """
     from tests.harness import table as tables
 
-    rows = {row.plan.seed: row for row in tables.rows() if wanted in row.name}
-    together = [row.plan for row in rows.values() if not row.alone]
-    alone = tuple(row.plan for row in rows.values() if row.alone)
-    parts = [playing.play(together, site=site, jobs=jobs, loud=loud)] if together else []
-    if alone:
-        share = playing.Share(site=site, database="alone", plans=alone, width=1, loud=loud)
-        parts += playing.pooled([share])
+    given = [row for row in (tables.packs() if packed else tables.rows()) if re.search(wanted, row.name)]
+    outcomes, verified = _played(given, site=site, jobs=jobs, loud=loud)
     found: dict[str, Any] = {}
-    for outcome in (outcome for part in parts for outcome in part.outcomes):
-        row = rows[outcome.plan.seed]
-        befell = [(how, point) for how, point in outcome.fired if (how, point) in row.wanted]
-        found[row.name] = {
-            "wanted": len(row.wanted),
-            "befell": len(befell),
-            "violations": outcome.violations,
-        }
-    verified = [line for part in parts for line in part.verified]
+    left = []
+    for row in given:
+        outcome = outcomes[row.plan.seed]
+        for part in row.parts or (row,):
+            befell = part.befell(outcome.fired)
+            found[part.name] = {
+                "wanted": len(part.wanted),
+                "befell": befell,
+                "violations": outcome.violations,
+            }
+            left += [part] if row.parts and befell < len(part.wanted) else []
+    if left:
+        outcomes, more = _played(left, site=site, jobs=jobs, loud=loud)
+        verified += more
+        for row in left:
+            told, outcome = found[row.name], outcomes[row.plan.seed]
+            told["befell"] = row.befell(outcome.fired)
+            told["violations"] = told["violations"] + outcome.violations
     bad = [name for name, told in found.items() if told["violations"] or told["befell"] < told["wanted"]]
     return {
         "rows": found,
+        "trials": len(given) + len(left),
         "verified": verified,
         "bad": bad,
         "unreachable": tables.excluded(),
         "exit": 1 if bad or verified or not found else 0,
     }
+
+
+def _played(
+    rows: Sequence[tables.Row], *, site: sites.Site, jobs: int, loud: bool
+) -> tuple[dict[int, Outcome], list[str]]:
+    """Return the outcome of each plan by its seed, and what the verifier says of all databases.
+
+    Rows that need a database to themselves are played one at a time, in a few databases beside the others.
+    """
+    number, stages = next(_numbers), playing.STAGES
+    together = [row.plan for row in rows if not row.alone]
+    alone = [row.plan for row in rows if row.alone]
+    parts = [("together", together[n::stages], jobs // stages) for n in range(stages)]
+    parts += [("alone", alone[n::LONERS], 1) for n in range(LONERS)]
+    shares = [
+        playing.Share(
+            site=site,
+            database=f"{name}_{os.getpid()}_{number}_{n}",
+            plans=tuple(plans),
+            width=width,
+            loud=loud,
+        )
+        for n, (name, plans, width) in enumerate(parts)
+        if plans
+    ]
+    played = playing.pooled(shares, stages=len(shares))
+    outcomes = {outcome.plan.seed: outcome for part in played for outcome in part.outcomes}
+    return outcomes, [line for part in played for line in part.verified]

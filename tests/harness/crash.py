@@ -32,13 +32,26 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--loud", action="store_true", help="say on stderr how each trial ended")
     parser.add_argument("--control", help="build the engine wrongly in this way, or in 'all' ways in turn")
     parser.add_argument(
-        "--table", nargs="?", const="", help="each crash point instead of seeds, or those named so"
+        "--table",
+        nargs="?",
+        const="",
+        help="each crash point instead of seeds, or those whose name fits this pattern",
+    )
+    parser.add_argument(
+        "--packed", action="store_true", help="the table in fewer trials: many deaths in each run"
     )
     options = parser.parse_args(argv)
     with sites.standing() as site:
+        _rehearse(site)
         figures = _figures(options, site)
     sys.stdout.write(json.dumps(figures, indent=None if options.json else 2) + "\n")
     return int(figures["exit"])
+
+
+def _rehearse(site: sites.Site) -> None:
+    from tests.harness import rehearsal
+
+    rehearsal.rehearse(site)
 
 
 def _figures(options: argparse.Namespace, site: sites.Site) -> dict[str, Any]:
@@ -47,7 +60,9 @@ def _figures(options: argparse.Namespace, site: sites.Site) -> dict[str, Any]:
         names = [] if options.control == "all" else [options.control]
         figures = controlling.controls(names, site=site, loud=options.loud)
     elif options.table is not None:
-        figures = controlling.table(options.table, site=site, jobs=options.jobs, loud=options.loud)
+        figures = controlling.table(
+            options.table, site=site, jobs=options.jobs, packed=options.packed, loud=options.loud
+        )
     else:
         return seeded(options, site)
     return figures | {"seconds": round(time.monotonic() - began, 1)}

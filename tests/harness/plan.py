@@ -10,6 +10,8 @@ from tests.harness import world
 
 PROTECTIONS = ("unprotected", "lookup", "idempotent")
 ACTS = ("stop", "pause", "withdraw", "expire", "approve")
+CLOCK = frozenset({"due", "expire", "stranded", "wake"})
+"""The kinds of points that a clock comes to."""
 MAX_DEATHS = 4
 REACH = 70
 """A death strikes at one of so many points after the one before it; a quiet run passes about twice as many."""
@@ -36,6 +38,10 @@ class Death:
     undying: bool = False  # of "stall": its heartbeat hangs too, and doesn't end it when it is late
     then: Death | None = None  # what befalls the same process afterwards, in the same order
     theirs: Death | None = None  # what befalls the one who acts meanwhile, or who takes over
+
+    def may_strike_a_clock(self) -> bool:
+        """Return whether it strikes at any point, or at one that a clock comes to."""
+        return not self.point or self.point.partition(".")[0] in CLOCK
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,7 @@ def play(
     shares = [
         Share(
             site=site,
-            database=f"stage_{next(_numbers)}",
+            database=f"stage_{os.getpid()}_{next(_numbers)}",
             plans=tuple(given[number::stages]),
             width=max(1, jobs // stages),
             loud=loud,
@@ -113,4 +113,5 @@ def _stage(share: Share) -> Played:
             if share.loud:
                 sys.stderr.write(f"{outcome.line()}\n")
     played.verified = oracle.chains()
+    share.site.leave()
     return played

@@ -6,7 +6,8 @@ says so, and a scene has to be named that does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from tests.harness import seams, tools
@@ -29,6 +30,9 @@ ALONE = frozenset(
     {"policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent", "reply_intent"}
 )
 """Kinds that concern every run of a database, or that any clock may do: one run at a time."""
+
+APART = frozenset({"evidence", "usage", "lost_call", "pause", "switch_wake", "interrupt", "switch", "policy"})
+"""Kinds to whose points something else has to lead each time."""
 
 _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play it"
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
@@ -65,6 +69,11 @@ class Row:
     plan: Plan
     wanted: tuple[tuple[str, str], ...]
     alone: bool = False
+    parts: tuple[Row, ...] = ()  # of a pack: the rows that it stands for
+
+    def befell(self, fired: Iterable[tuple[str, str]]) -> int:
+        """Return how much of what had to befall its processes did."""
+        return len(self.wanted) - (Counter(self.wanted) - Counter(fired)).total()
 
 
 def kind_of(point: str) -> str:
@@ -79,6 +88,50 @@ def rows() -> list[Row]:
         replace(row, plan=replace(row.plan, seed=next(numbers), tag="table"))
         for row in (*_points(), *_wire())
     ]
+
+
+def packs() -> list[Row]:
+    """Return all that is in the rows, in fewer trials: one run comes to all points of a kind, killed twice at each.
+
+    Who is killed a second time was killed a first time, so the first attempts are in the second ones. What needs its
+    own way to the point stays apart.
+    """
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in sorted(rows(), key=lambda row: _order(row.wanted[0][1])):
+        how, point = row.wanted[0]
+        kind, scene = kind_of(point), replace(row.plan, deaths=(), seed=0)
+        if how == "stalled" or row.name.endswith("second" if passes(point) > 1 else "first"):
+            where = point if kind in APART else kind
+            groups.setdefault((row.name if kind == "wire" else where, how, scene), []).append(row)
+    numbers = iter(range(1, 100_000))
+    return [_pack(next(numbers), parts) for parts in groups.values()]
+
+
+def _order(point: str) -> int:
+    """Return when a process comes to the point, compared to the others of its kind."""
+    end = point.partition(".")[2]
+    return (
+        3 if end == "after_commit" else 2 if end == "before_commit" else 1 if end.startswith("before") else 4
+    )
+
+
+def _pack(number: int, parts: list[Row]) -> Row:
+    """Return these rows of one scene as one: their deaths one after the other, and an effect for each."""
+    first = parts[0]
+    effects = first.plan.effects
+    return replace(
+        first,
+        name=" + ".join(row.name for row in parts),
+        plan=replace(
+            first.plan,
+            seed=number,
+            tag="pack",
+            deaths=tuple(death for row in parts for death in row.plan.deaths),
+            effects=effects * len(parts) if len(effects) == 1 else effects,
+        ),
+        wanted=tuple(pair for row in parts for pair in row.wanted),
+        parts=tuple(parts),
+    )
 
 
 def _points() -> Iterator[Row]:

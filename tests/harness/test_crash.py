@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -15,20 +16,25 @@ import pytest
 from tests.harness import controls, table
 
 ROOT = Path(__file__).parent.parent.parent
-FULL = os.environ.get("CKPTSITE_HARNESS") == "full"
-"""Whether everything is played, for half an hour; without it what fits into the suite."""
+MODE = os.environ.get("CKPTSITE_HARNESS", "")
+"""What is played: "full" is everything, each row alone, for half an hour; "table" the whole table in packs; without it
+the packs along the path of an effect."""
+FULL = MODE == "full"
 SEEDS = 200 if FULL else 40
+WHICH = "" if MODE in {"table", "full"} else (
+    r"^(claim|reply|prepare|decide|fold_in|intent|effect|wire|happened|lookup|unknown|evidence|wait|finish)\."
+)  # fmt: skip
+TABLE = ("--table", WHICH) if FULL else ("--table", WHICH, "--packed")
 ALL_ROWS = table.rows()
-WHICH = "" if FULL else "intent"
-"""The rows that the suite plays: what lies on either side of an intent."""
-ROWS = [row for row in ALL_ROWS if WHICH in row.name]
+PACKS = [pack for pack in table.packs() if re.search(WHICH, pack.name)]
+ROWS = ALL_ROWS if FULL else [part for pack in PACKS for part in pack.parts]
 
 
 @lru_cache(maxsize=4)
 def harness(*arguments: str) -> dict[str, Any]:
     """Return the figures that the command prints."""
     command = [sys.executable, "-m", "tests.harness.crash", "--json", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600, check=False)
     assert done.stdout, done.stderr
     figures: dict[str, Any] = json.loads(done.stdout)
     assert figures["exit"] == done.returncode
@@ -47,21 +53,21 @@ def test_nothing_is_doubled_or_lost() -> None:
 @pytest.mark.seconds
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_death_at_every_point(row: table.Row) -> None:
-    told = harness("--table", WHICH)["rows"][row.name]
+    told = harness(*TABLE)["rows"][row.name]
     assert told["violations"] == []
 
 
 @pytest.mark.seconds
 def test_nearly_every_death_befalls_somebody() -> None:
     """On a busy machine a run may miss the point where it was to die; then the row has shown nothing."""
-    told = harness("--table", WHICH)["rows"]
+    told = harness(*TABLE)["rows"]
     reached = [name for name, row in told.items() if row["befell"] >= row["wanted"]]
     assert len(reached) >= 0.9 * len(ROWS), sorted(set(told) - set(reached))
 
 
 @pytest.mark.seconds
 def test_the_table_leaves_a_database_that_verifies() -> None:
-    assert harness("--table", WHICH)["verified"] == []
+    assert harness(*TABLE)["verified"] == []
 
 
 def test_the_table_names_each_point_or_says_why_not() -> None:

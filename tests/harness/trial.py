@@ -18,15 +18,18 @@ from tests.harness.world import LATE_SECONDS, PACE, World
 
 WHIMS = ("stop", "pause", "expire", "edit", "extend", "strand", "redrive", "fork", "separate")
 """What people may do instead of answering."""
-WITHIN = 60.0 * PACE
+TURNS, WITHIN = 50, 60.0 * PACE
+"""A trial that has had so many turns in so many seconds comes to no end; time alone may pass for others' sake."""
 STALLED_WITHIN = 3.0 * PACE
 MEANWHILE = 0.06 * PACE
 """How long somebody who acts while a process stands still with locks is given, before that goes on."""
 TRIES = 12
 FROZEN = ("idle-in-transaction", "server closed the connection")
 """What befalls a process that stood still with locks in hand: it loses them, and its act comes to nothing."""
-STILL = 3.0 * PACE
+STILL = 6.0 * PACE
 """So many orders in a row that change nothing, for so many seconds, mean that nothing will."""
+TICKS = 3
+"""A clock ticks before each third look of a worker, and whenever something may befall it there."""
 
 Acting = Generator["Steps | float", list[Report], Any]
 
@@ -36,13 +39,12 @@ class Trial:
 
     def __init__(self, plan: Plan, world: World, *, longest: float) -> None:
         self.plan, self.world = plan, world
-        self.outcome = Outcome(plan)
-        self.longest = longest
+        self.outcome, self.longest = Outcome(plan), longest
         self._deaths = deque(plan.deaths)
         self._turn = 0
         self._stalled: list[int] = []
         self._acks: list[dict[str, Any]] = []
-        self._died_at, self._root, self._all_paused = 0.0, 0, False
+        self._died_at, self._root, self._orders, self._all_paused = 0.0, 0, 0, False
         self._acted: Counter[str] = Counter()
         self._once_more = plan.chance("once more").random() < plan.people.once_more
 
@@ -50,12 +52,13 @@ class Trial:
         """Play it to its end and judge it."""
         began = time.monotonic()
         yield from self._start()
-        last, same, moved = self.look(), 0, time.monotonic()
+        last, same, turns, moved = self.look(), 0, 0, time.monotonic()
         while not (last.status in lifecycle.RUN_ENDED and not last.open) or self._once_more:
             if last.status in lifecycle.RUN_ENDED and not last.open:
                 self._once_more = False
             still = time.monotonic() - moved
-            if time.monotonic() - began > WITHIN or (same > TRIES and still > STILL):
+            turns += 1
+            if (turns > TURNS and time.monotonic() - began > WITHIN) or (same > TRIES and still > STILL):
                 self.outcome.violations.append(f"lost: it stays {last.status} and nothing moves it")
                 break
             pause = yield from self._move(last)
@@ -123,7 +126,9 @@ class Trial:
 
     def _work(self) -> Acting:
         after = self._deaths[0].act if self._deaths and self._deaths[0].how == "kill" else ""
-        report = yield from self._do("work", {"run": self.outcome.run})
+        self._orders += 1
+        tick = self._orders % TICKS == 0 or bool(self._deaths and self._deaths[0].may_strike_a_clock())
+        report = yield from self._do("work", {"run": self.outcome.run, "tick": tick})
         if report.how == "died":
             self._recovering()
             if after:
@@ -147,7 +152,7 @@ class Trial:
         self._turn += 1
         likely, dice = self.plan.people, self.plan.chance("turn", self._turn)
         for what in WHIMS:
-            if dice.random() < getattr(likely, what) and self._acted[what] < 2:
+            if dice.random() < getattr(likely, what) and self._acted[what] < max(2, len(self.plan.deaths)):
                 yield from self._act(what)
                 yield from self._work()
                 return 0.0
