@@ -196,40 +196,6 @@ def spec(version_id: int) -> contract.AgentSpec:
     )
 
 
-def results(run: models.Run, names: Iterable[str]) -> dict[str, Any]:
-    """Return the results that the next reply refers to: of a step by its id, of a loop as a summary of its rows."""
-    found: dict[str, Any] = {}
-    for name in names:
-        row = models.PlanStep.objects.filter(run=run, key=name).first()
-        if row is not None:
-            found[name] = _value(run, row)
-            continue
-        rows = list(models.PlanStep.objects.filter(run=run, group=name).order_by("order"))
-        found[name] = _group(run, rows)
-    return found
-
-
-def _group(run: models.Run, rows: list[models.PlanStep]) -> dict[str, Any]:
-    by_state = {
-        name: sum(row.state == name for row in rows) for name in ("done", "refused", "failed", "skipped")
-    }
-    return {
-        "rows": [
-            {"id": row.key, "title": row.title, "state": row.state, "result": _value(run, row)}
-            for row in rows
-        ],
-        "total": len(rows),
-        **by_state,
-    }
-
-
-def _value(run: models.Run, row: models.PlanStep) -> Any:
-    if row.result_position is None:
-        return None
-    entry = models.Entry.objects.get(run=paths.holder(run, row.result_position), position=row.result_position)
-    return state.value_of(entry.content)
-
-
 def _window(run: models.Run) -> tuple[state.PlanStep, ...]:
     if not run.plan_version:
         return ()

@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, models, points, state
-from runs.engine import carrying, gates, history, outside, paying, preparing, refused, verdicts
+from runs.engine import carrying, gates, history, outside, paying, preparing, refused, results, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
@@ -126,7 +126,7 @@ def request_of(front: frontiers.Frontier) -> contract.Request:
         input=now.input,
         planned=now.plan_version > 0,
         plan=now.plan,
-        results=frontiers.results(front.run, names),
+        results=results.of(front.run, names),
         replies=now.counters.steps,
     )
 
