@@ -48,8 +48,9 @@ def test_from_the_button_to_undone(who: factories.People, sit: Sit) -> None:
     new = go(models.Run.objects.exclude(pk=run.pk).get())
     review = sit(who.reviewer).go(f"/reviews/{only_review(new).pk}/")
     expect(review.get_by_text("asked for it: Wrong customer")).to_be_visible()
+    review.get_by_placeholder("What did you check?").fill("The customer is wrong indeed.")
     review.get_by_role("button", name="Approve").first.click()
-    expect(review.get_by_text("Recorded: you approved")).to_be_visible()
+    expect(review.locator("#main").get_by_text("Approved: This is taken back")).to_be_visible()
     assert go(new).status == "succeeded"
     page.goto(page.url.split("/runs/")[0] + f"/runs/{run.pk}/effects/")
     expect(page.get_by_text("Undone")).to_be_visible()
