@@ -1,6 +1,6 @@
 """Rows as the server writes and reads them, without Django's query compiler: for what is said at every step.
 
-A row is read whole and by a condition in SQL, or changed in the columns that differ from what was read.
+A row is read whole, by a condition in SQL; `runs.transitions.rows` changes it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import datetime
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -41,18 +41,6 @@ def one(model: type[Row], where: str, *numbers: int) -> Row:
     return found[0]
 
 
-def update(row: Model, before: Mapping[str, Any]) -> None:
-    """Write the columns of a stored row that aren't what they were `before` (its attributes by name)."""
-    held = row.__dict__
-    changed = tuple([name for name in _stored(type(row)) if name in before and held[name] != before[name]])
-    if not changed:
-        return
-    text, converts = _update(type(row), changed)
-    wire.execute(
-        text, [*(write(held[name]) for name, write in zip(changed, converts, strict=True)), number(row.pk)]
-    )
-
-
 def _made(model: type[Row], readers: Sequence[tuple[str, Read]], raw: wire.Row) -> Row:
     new = model.__new__(model)
     state = new._state = ModelState()
@@ -69,19 +57,6 @@ def _select(model: type[Model]) -> tuple[str, tuple[tuple[str, Read], ...]]:
     names = ", ".join(f'"{field.column}"' for field in columns)
     readers = tuple((field.attname, reader(field)) for field in columns)
     return f"SELECT {names} FROM {model._meta.db_table} WHERE ", readers
-
-
-@lru_cache(maxsize=256)
-def _update(model: type[Model], names: tuple[str, ...]) -> tuple[str, tuple[Write, ...]]:
-    by_name = {field.attname: field for field in model._meta.concrete_fields}
-    sets = ", ".join(f'"{by_name[name].column}" = %s::{cast(by_name[name])}' for name in names)
-    text = f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s"
-    return numbered(text), tuple(writer(by_name[name]) for name in names)
-
-
-@lru_cache(maxsize=32)
-def _stored(model: type[Model]) -> tuple[str, ...]:
-    return tuple(field.attname for field in model._meta.concrete_fields if not field.primary_key)
 
 
 def numbered(statement: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from runs import hints, lifecycle, models
 from runs.models import columns
 from runs.state import CallId
-from runs.transitions import clock_time, inbox, log
+from runs.transitions import clock_time, inbox, log, rows
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Changed, LostAuthority
 from runs.transitions.steps import advances
@@ -135,13 +135,13 @@ class Locked(Work):
         if before is None:
             row.save()
             return
-        columns.update(row, before)
+        rows.update(row, before)
         before.update(row.__dict__)
 
     def finish(self) -> None:
         """Write the lines and the run."""
         self.log.flush()
-        columns.update(self.run, self._own)
+        rows.update(self.run, self._own)
 
     def _known(self, row: Row) -> Row:
         self._before[id(row)] = dict(row.__dict__)

@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, models, points
-from runs.models import columns, paths
+from runs.models import paths
 from runs.models.run import FORMAT
 from runs.tools import registry
-from runs.transitions import clock_time, inbox, log, tenures
+from runs.transitions import clock_time, inbox, log, rows, tenures
 from runs.transitions.committing import committing
 from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Claim
@@ -51,7 +51,7 @@ def claim(run_id: int) -> Claim | None:
         if run.advance is None and run.budget_review_id is None:  # what a dead claim held passes to this one
             advances.take(run, now)
         run.wake_at, run.reason = None, ""
-        columns.update(run, before)
+        rows.update(run, before)
         tenures.note(run.pk, run.fence, took_over=took_over)
         return Claim(
             run_id=run.pk,
