@@ -79,7 +79,8 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
         return why or "The run can't go on by itself. Somebody says whether it is tried again or ends here."
     does = tools.effect_words(action.effect, tool=action.tool)
     declared = f"The tool {tools.title(action.tool)} is declared as one that {does}."
-    return f"{why} {declared}".strip()
+    stop = "." if why and why[-1] not in ".!?" else ""  # it may end with what a person typed
+    return f"{why}{stop} {declared}".strip()
 
 
 def policy(action: models.Action | None) -> str:

@@ -121,7 +121,7 @@ def _asked(line: Line, names: Names) -> Said:
     action = names.action(line)
     what = about(action, names) if action else tools.title(str(content.get("tool")))
     who, why = names.person(str(content.get("by") or "ckptsite")), str(content.get("reason") or "")
-    title = f"Wants this taken back: {what}"
+    title = f"Asked for: {what}"
     return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, text=why, action=action)
 
 

@@ -40,6 +40,7 @@ class Undo(contract.Tool):
             return shown
         return contract.Preview(
             summary=f"This is taken back: {args.receipt.summary}",
+            facts=(("What was done", args.receipt.summary),),
             reversal="The undo itself can't be taken back.",
         )
 

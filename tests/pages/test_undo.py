@@ -54,7 +54,7 @@ def test_an_effect_is_taken_back_from_its_page(who: factories.People, as_: As) -
     assert "asked for it: Wrong customer" in question
     assert "Ask back" not in question
     timeline = text(client, reverse("run", args=[new.pk]))
-    assert "Wants this taken back: This is taken back: Did mail." in timeline
+    assert "Asked for: This is taken back: Did mail." in timeline
     answer(review, who.reviewer, "approve")
     assert go(new).status == "succeeded", new.error
     page = text(client, address)
