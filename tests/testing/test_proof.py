@@ -85,7 +85,7 @@ class Letters:
 
 
 class Ledger:
-    """The ledger: a fee is a row."""
+    """The ledger: a fee is a row, as long as no later one books it back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -100,7 +100,10 @@ class Ledger:
                 return []
 
     def effects(self, key: str) -> int:
-        return len(self._rows("key = ?", key))
+        posted = self._rows("key = ?", key)
+        if not posted:
+            return 0
+        return max(0, len(posted) - len(self._rows("amount LIKE '-%' AND id > ?", str(posted[-1][0]))))
 
     def state(self) -> object:
         return self._rows()
