@@ -6,9 +6,11 @@ Left out is what decides nothing: titles and messages for people, and when a row
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+from django.db.models import Q
 
 from runs import exact, lifecycle, models, state
 from runs.engine import told
@@ -45,6 +47,7 @@ def run(row: models.Run, folded: state.State, log: told.Log) -> None:
             _action(rows[call_id], folded.calls[call_id], log.calls[call_id])
     used = {number: call and rows[call].pk for number, call in log.waivers.items()}
     _differ(f"run {row.pk}", {"list of what may happen once more": (row.waivers, used)})
+    _used({rows[call_id].pk: told_of for call_id, told_of in log.calls.items()})
     _plans(row, folded, log)
     _steps(row, folded, log)
     _reviews(row, log)
@@ -152,6 +155,21 @@ def _sent(row: models.Action, log: told.Call) -> None:
     horizons = [datetime.datetime.fromisoformat(intent["horizon"]) for intent in log.intents]
     if occurrence.horizon != max(horizons):
         raise Broken(f"{what}: its horizon is not that of its last send")
+
+
+def _used(calls: Mapping[int, told.Call]) -> None:
+    """Compare which approvals are used up to the intents that name them: each is used by one action, once for all."""
+    wanted = {
+        intent["review"]: number
+        for number, call in calls.items()
+        for intent in call.intents
+        if intent.get("review") is not None
+    }
+    asked = models.Review.objects.filter(Q(pk__in=wanted) | Q(consumed_by__in=calls))
+    found = dict(asked.values_list("pk", "consumed_by"))
+    for review in wanted.keys() | found.keys():
+        if wanted.get(review) != found.get(review):
+            raise Broken(f"review {review}: which action has used it up is not what the log says")
 
 
 def _plans(row: models.Run, folded: state.State, log: told.Log) -> None:

@@ -200,9 +200,17 @@ def _sealed() -> None:
 
 def _pins() -> None:
     """Compare what runs are pinned to, and the contracts named there, to their digests."""
+    contracts = set(models.Contract.objects.values_list("pk", flat=True))
+    known = set()
     for pins in models.Pins.objects.order_by("pk"):
         if exact.digest_of(pins.content) != pins.digest:
             raise Broken(f"pins {pins.digest}: they were changed")
+        for gone in {digest for digest in pins.content["tools"].values() if digest} - contracts:
+            raise Broken(f"contract {gone}: it is gone")
+        known.add(pins.digest)
+    for run, digest in models.Run.objects.filter(pins__isnull=False).values_list("pk", "pins_id"):
+        if digest not in known:
+            raise Broken(f"run {run}: the pins that it started with are gone")
     for contract in models.Contract.objects.order_by("pk"):
         if exact.digest_of(contract.content) != contract.digest or contract.content["name"] != contract.tool:
             raise Broken(f"contract {contract.digest}: it was changed")
