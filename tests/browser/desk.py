@@ -43,9 +43,11 @@ class Desk:
         assert size is not None
         height: int = self.page.evaluate("document.documentElement.scrollHeight")
         self.page.set_viewport_size({"width": size["width"], "height": max(height + 50, size["height"])})
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found: dict[str, Any] = self.page.evaluate(
-            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", TAGS
+            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
+            TAGS,
         )
         self.page.set_viewport_size(size)
         return [
