@@ -109,7 +109,7 @@ def branch(
         checkpoint_position=line.position,
         plan_version=version.first() or 0,
         waivers=content.get("waivers", {}),
-        **(line.counters or {}),
+        **log.counted(line.counters),
     )
     run.save(force_insert=True)
     lines = log.Log(run)

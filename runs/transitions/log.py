@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -77,7 +77,7 @@ class Log:
         line.number, line.boundary, line.counters = (
             run.checkpoint_number,
             boundary,
-            exact.text_of(counters(run)),
+            exact.text_of(list(counters(run).values())),
         )
 
     def _link(self, line: Line, previous: str) -> None:
@@ -121,16 +121,19 @@ def chain(previous: str, line: models.Entry) -> str:
     return link(previous, line.run_id, line.position, line.kind, digest, line.number, line.boundary, counted)
 
 
+COUNTED = ("steps", "calls", "tokens_in", "tokens_out", "cost_micro", "cost_known")
+
+
 def counters(run: models.Run) -> dict[str, Any]:
     """Return what the run has used so far."""
-    return {
-        "steps": run.steps,
-        "calls": run.calls,
-        "tokens_in": run.tokens_in,
-        "tokens_out": run.tokens_out,
-        "cost_micro": run.cost_micro,
-        "cost_known": run.cost_known,
-    }
+    return {name: getattr(run, name) for name in COUNTED}
+
+
+def counted(counters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the counters of a checkpoint by name; it stores their values in this order, older ones with the names."""
+    if counters is None or isinstance(counters, Mapping):
+        return dict(counters or {})
+    return dict(zip(COUNTED, counters, strict=True))
 
 
 def moved(status: str, moves: tuple[lifecycle.Move, ...], new: str, *, by: str) -> str:
