@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from runs import models
 from tests import factories
-from tests.browser.test_looks import MODES, Sit, looks
+from tests.browser.test_looks import SIZES, Sit, flawless, looks
 from tests.engine.conftest import go, only_review, step
 from tests.rules.branching import checkpoint, redrive, through
 
@@ -21,8 +21,8 @@ def ended(run: models.Run, reviewer: models.User) -> models.Run:
     return run
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_its_pages(mode: str, who: factories.People, sit: Sit) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
     """No barrier and no sideways scroll: the effects, the question about other arguments, going on from before it."""
     run = ended(factories.start(who.operator, step("back", "mail")), who.reviewer)
     action = models.Action.objects.get(run=run)
@@ -33,8 +33,8 @@ def test_its_pages(mode: str, who: factories.People, sit: Sit) -> None:
         f"/runs/{run.pk}/redrive/?checkpoint=1",
         f"/reviews/{only_review(new).pk}/",
     ]
-    desk = sit(who.admin, **MODES[mode])
-    assert [looks(desk, path) for path in paths] == [(path, [], 0) for path in paths]
+    desk = sit(who.admin, **SIZES[size])
+    assert [looks(desk, path) for path in paths] == [flawless(path) for path in paths]
 
 
 def test_from_the_button_to_undone(who: factories.People, sit: Sit) -> None:
