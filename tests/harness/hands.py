@@ -81,7 +81,10 @@ class Hand:
 
     def hear(self) -> Report | None:
         """Return the next report, once the socket has something; None for one that only announces a death."""
-        line = self._text.readline()
+        try:
+            line = self._text.readline()
+        except ConnectionResetError:  # it died before it had read what it was told
+            line = b""
         if not line:
             os.waitpid(self.pid, 0)
             how = "died" if "died" in self._dying else "ended"
