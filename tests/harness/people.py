@@ -1,4 +1,4 @@
-"""The people of the harness, and its agent: a read and a loop of effects for each protection, as its input says."""
+"""The people of the harness, and its agents: reads, and effects of each protection, as their input says."""
 
 from __future__ import annotations
 
@@ -18,17 +18,36 @@ def make() -> None:
     for name, group in GROUPS.items():
         user, _ = models.User.objects.get_or_create(username=name, defaults={"password": "!"})
         user.groups.set(Group.objects.filter(name=group))
-    seed.register(
-        declared.Agent(
-            name=acts.AGENT,
-            title="Harness",
-            provider=tools.Paid.name,
-            budget=BUDGET,
-            definition={"steps": _steps()},
-            tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name),
-            input_schema={"type": "object", "properties": {}},
+    for name, provider, steps, budget in (
+        (acts.AGENT, tools.Paid.name, _steps(), BUDGET),
+        (acts.LOCAL, "playbook", _one_after_the_other(), {}),
+    ):
+        seed.register(
+            declared.Agent(
+                name=name,
+                title="Harness",
+                provider=provider,
+                budget=budget,
+                definition={"steps": steps},
+                tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name),
+                input_schema={"type": "object", "properties": {}},
+            )
         )
+
+
+def _one_after_the_other() -> list[dict[str, object]]:
+    """Steps whose results and next replies and intents follow each other at once."""
+    order = (
+        ("read", "${input.name}"),
+        ("lookup", "${input.lookup[0]}"),
+        ("idempotent", "${input.idempotent[0]}"),
+        ("read", "${input.again}"),
     )
+    steps: list[dict[str, object]] = [
+        {"id": f"step-{number}", "title": kind, "tool": f"harness.{kind}", "with": {"name": name}}
+        for number, (kind, name) in enumerate(order)
+    ]
+    return [*steps, {"id": "end", "title": "End", "finish": {"summary": "Done."}}]
 
 
 def _steps() -> list[dict[str, object]]:

@@ -90,6 +90,7 @@ class Plan:
     )
     age: float = 0.0  # how likely the window of a key passes while nobody looks
     reads: tuple[str, ...] = ()  # how the world treats the reads of the run
+    local: bool = False  # the provider asks nobody, so that what is known waits for its reply
 
     def chance(self, *what: object) -> random.Random:
         """Return the dice for one choice: the same in each process, however often it is asked."""

@@ -21,14 +21,18 @@ ALIKE = frozenset(
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
      "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
-     "cancel", "fail", "happened_intent",
-     "reply_intent"}
+     "cancel", "fail", "happened_intent", "reply_intent", "happened_reply", "happened_reply_intent",
+     "read_reply", "read_reply_intent"}
 )  # fmt: skip
 """Kinds that know nothing of protection: one run with an effect of each stands for all three."""
 
+AT_ONCE = frozenset({"read_reply", "read_reply_intent", "happened_reply", "happened_reply_intent"})
+"""Commits in which a result goes with the next reply: only a provider that asks nobody makes them."""
+
 ALONE = frozenset(
-    {"policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent", "reply_intent"}
-)
+    {"policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent", "reply_intent",
+     *AT_ONCE}
+)  # fmt: skip
 """Kinds that concern every run of a database, or that any clock may do: one run at a time."""
 
 APART = frozenset({"evidence", "usage", "lost_call", "pause", "switch_wake", "interrupt", "switch", "policy"})
@@ -50,6 +54,7 @@ NOT_IN_A_RUN = {
     "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
     "ask_plan": _EDIT,
     "edit_plan": _EDIT,
+    "read_intent": "a reply that reads and acts: the tests of one statement play it",
 }
 """Kinds without a row, and why."""
 TOGETHER = ("lookup",) * 3 + ("idempotent",) * 3
@@ -166,15 +171,15 @@ def excluded() -> list[str]:
 ONCE = frozenset(
     {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "happened",
      "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen",
-     "fork", "separate", "simulate", "lost_call", "refill"}
+     "fork", "separate", "simulate", "lost_call", "refill", *AT_ONCE}
 )  # fmt: skip
 """Commits that a run makes once in its scene: after they stand, nobody comes to them again."""
 
 
 def passes(point: str) -> int:
     """Return how often a process can be killed at this point in its scene: twice, unless the first one stands."""
-    if kind_of(point) == "evidence":  # what has happened isn't sent again, so nobody brings a second answer
-        return 1
+    if kind_of(point) in {"evidence", "happened_reply", "happened_reply_intent"}:
+        return 1  # what may have happened is found out the long way, so nobody brings a second answer there
     return 1 if point.endswith(".after_commit") and kind_of(point) in ONCE else 2
 
 
@@ -245,8 +250,10 @@ PEOPLE: dict[str, People] = {
 
 def scenes(kind: str, protections: tuple[str, ...]) -> Plan:
     """Return the plan, still without deaths, in which a run comes to the points of this kind."""
-    allowed = kind in {"happened_intent", "reply_intent"}
-    if allowed or kind == "refill":
+    allowed = kind in {"happened_intent", "reply_intent"} | AT_ONCE
+    if kind in AT_ONCE:
+        protections = ("lookup", "idempotent")
+    elif allowed or kind == "refill":
         protections = TOGETHER
     effects = tuple(
         Effect(protection=one, faults=DOUBTS[one] if kind == "doubt" else FAULTS.get(kind, ()))
@@ -254,7 +261,14 @@ def scenes(kind: str, protections: tuple[str, ...]) -> Plan:
     )
     reads = ("refused",) * 3 if kind in {"read_failed", "fail"} else ()
     policy = "allow" if allowed else ""
-    return Plan(seed=0, effects=effects, people=PEOPLE.get(kind, People()), reads=reads, policy=policy)
+    return Plan(
+        seed=0,
+        effects=effects,
+        people=PEOPLE.get(kind, People()),
+        reads=reads,
+        policy=policy,
+        local=kind in AT_ONCE,
+    )
 
 
 def _wire() -> Iterator[Row]:
