@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -24,58 +25,86 @@ log = structlog.get_logger(__name__)
 BACKOFF = 2.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """An effect that is about to be carried out: its tool with parsed arguments, and how long it may take."""
+
+    call: state.CallId
+    action: models.Action
+    tool: Tool
+    args: Any
+    timeout: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Right:
+    """A committed intent, and when its deadline began to count: never later than the one that was committed."""
+
+    intent: steps.Intent
+    began: float
+    following: frontiers.Frontier | None
+
+
 def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> frontiers.Frontier | None:
     """Pass the gate and carry out one effect; return the frontier after it, or None if it must be read again.
 
     Refuses Changed, LostAuthority, ContractChanged and origin.Forgetful.
     """
-    claim, action = front.claim, front.actions[move.call.id]
-    origin.require_memory()
-    tool = preparing.tool_of(action)
-    if front.policy.stops(agent=front.agent.name, tool=action.tool):
-        raise Changed(f"{action.tool} or this agent is paused")
-    args = preparing.arguments_of(action, tool, front.arguments.get(move.call.id))
-    timeout, began = _timeout(tool, "EFFECT_TIMEOUT"), time.monotonic()
-    wish = _wish(front, action, tool, timeout=timeout)
-    following: frontiers.Frontier | None = None
-    # What was released before a database was restored may have been sent by then: that is the long way's business.
-    started = carrying.start(front, wish) if front.policy.restored_at is None else None
-    if started is not None:
-        following, intent = started
-    elif front.pending is not None:
-        carrying.settle(front)
+    claim, effect = front.claim, _effect(front, move)
+    right = _right(front, effect, beat)
+    if right is None:
         return None
-    else:
-        if action.precondition is not None:
-            wish = replace(wish, precondition=preparing.precondition_of(front, tool, args, beat))
-            began = time.monotonic()
-        try:
-            given = steps.intent(claim, wish, seen=front.situation.inbox)
-        except keeping.AWAY as error:
-            keeping.never_sent(claim, move.call.id, attempt=action.attempt + 1)
-            raise Changed("the answer to the commit of an intent was lost") from error
-        if given is None:
-            return None
-        intent = given
+    call, tool, intent = effect.call, effect.tool, right.intent
     origin.remember(run=front.run.pk, action=intent.action_id, attempt=intent.attempt, key=intent.key)
-    log.info("intent", action_id=intent.action_id, tool=action.tool, attempt=intent.attempt)
-    # The deadline counts from before the commit: never later than the one that was committed. A tool that outlives
-    # it takes this process with it before the horizon, after which others may conclude that nothing happened.
-    left = timeout - (time.monotonic() - began)
+    log.info("intent", action_id=intent.action_id, tool=tool.name, attempt=intent.attempt)
+    # A tool that outlives its deadline takes this process with it before the horizon, after which others may conclude
+    # that nothing happened.
+    left = effect.timeout - (time.monotonic() - right.began)
     grace = min(settings.CKPTSITE["MARGIN"], settle_seconds(tool) / 2)
     beat.allow(left, grace=grace)
     if left <= 0 or beat.lost:
         reason = "the time for sending had passed before it was sent"
-        _store_absent(claim, move.call.id, intent, beat, reason=reason, again=True)
+        _store_absent(claim, call, intent, beat, reason=reason, again=True)
         return None
     ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
-    within = left + grace * 1.5
-    receipt = _send(
-        claim, move.call.id, intent, beat, lambda: outside.act(lambda: tool.run(args, ctx), within=within)
-    )
+    sent = partial(outside.act, lambda: tool.run(effect.args, ctx), within=left + grace * 1.5)
+    receipt = _send(claim, call, intent, beat, sent)
     if receipt is None:
         return None
-    return carrying.received(following, claim, move.call.id, intent, receipt, beat)
+    return carrying.received(right.following, claim, call, intent, receipt, beat)
+
+
+def _effect(front: frontiers.Frontier, move: planner.Act) -> Effect:
+    call = move.call.id
+    action = front.actions[call]
+    origin.require_memory()
+    tool = preparing.tool_of(action)
+    if front.policy.stops(agent=front.agent.name, tool=action.tool):
+        raise Changed(f"{action.tool} or this agent is paused")
+    args = preparing.arguments_of(action, tool, front.arguments.get(call))
+    return Effect(call=call, action=action, tool=tool, args=args, timeout=_timeout(tool, "EFFECT_TIMEOUT"))
+
+
+def _right(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> Right | None:
+    """Commit the intent, the plain way or the long one; None if the action moved instead, or must be looked at anew."""
+    began = time.monotonic()
+    wish = _wish(front, effect.action, effect.tool, timeout=effect.timeout)
+    # What was released before a database was restored may have been sent by then: that is the long way's business.
+    started = carrying.start(front, wish) if front.policy.restored_at is None else None
+    if started is not None:
+        return Right(intent=started[1], began=began, following=started[0])
+    if front.pending is not None:
+        carrying.settle(front)
+        return None
+    if effect.action.precondition is not None:
+        wish = replace(wish, precondition=preparing.precondition_of(front, effect.tool, effect.args, beat))
+        began = time.monotonic()
+    try:
+        given = steps.intent(front.claim, wish, seen=front.situation.inbox)
+    except keeping.AWAY as error:
+        keeping.never_sent(front.claim, effect.call, attempt=effect.action.attempt + 1)
+        raise Changed("the answer to the commit of an intent was lost") from error
+    return None if given is None else Right(intent=given, began=began, following=None)
 
 
 def _wish(front: frontiers.Frontier, action: models.Action, tool: Tool, *, timeout: float) -> steps.Wish:
