@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import structlog
@@ -67,8 +66,10 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
         _store_absent(claim, call, intent, beat, reason=reason, again=True)
         return None
     ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
-    sent = partial(outside.act, lambda: tool.run(effect.args, ctx), within=left + grace * 1.5)
-    receipt = _send(claim, call, intent, beat, sent)
+    within = left + grace * 1.5
+    receipt = _send(
+        claim, call, intent, beat, lambda: outside.act(lambda: tool.run(effect.args, ctx), within=within)
+    )
     if receipt is None:
         return None
     return carrying.received(right.following, claim, call, intent, receipt, beat)
