@@ -86,6 +86,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         asked_step_of_l1=(worked.run.steps + worked.calls) / worked.wall / floor.l1,
+        commits_per_reply=worked.commits["reply"] / worked.run.steps,
         commits_per_asked_read=worked.commits_each(),
     )
     _say("  effects, one by one")

@@ -39,8 +39,9 @@ class Worked:
         return sum(self.seconds.values())
 
     def commits_each(self) -> float:
-        """Return the commits for each call, without those that are made once in a while."""
-        return sum(n for kind, n in self.commits.items() if kind not in NOW_AND_THEN) / self.calls
+        """Return the commits for each call, without a reply's own and those that are made once in a while."""
+        left_out = {"reply", *NOW_AND_THEN}
+        return sum(n for kind, n in self.commits.items() if kind not in left_out) / self.calls
 
     def seconds_now_and_then(self) -> float:
         """Return the seconds of the commits that are made once in a while."""
