@@ -92,7 +92,8 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
     agent, force = spec(run.agent_version_id), verdicts.in_force()
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
     asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
-    now, read_at = clock_time.now(), time.monotonic()
+    read_at = time.monotonic()  # before the database's time: a deadline may be told too late, never too early
+    now = clock_time.now()
     situation = planner.Situation(
         state=current,
         now=now,

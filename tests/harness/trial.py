@@ -93,9 +93,8 @@ class Trial:
             faults[f"{tag}-{index}"] = list(effect.faults)
         self.outcome.names = list(faults)
         self.tag = tag
-        again = f"{tag}-again"
-        self.world.plan(faults | {tag: list(self.plan.reads), again: []})
-        given = {"name": tag, "again": again, **rows, "local": self.plan.local}
+        self.world.plan(faults | {tag: list(self.plan.reads), f"{tag}-again": []})
+        given = {"name": tag, "again": f"{tag}-again", **rows, "local": self.plan.local}
         while (report := (yield from self._do("start", {"given": given, "token": tag}))).how != "done":
             continue  # whoever asked sends the same form again
         self.outcome.run = self._root = report.value

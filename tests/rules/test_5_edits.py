@@ -16,6 +16,7 @@ from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import doubted, tomorrow
 from tests.engine.world import Costly, World
+from tests.rules.branching import redrive
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
@@ -248,3 +249,22 @@ def test_5_2_only_who_may_decide_may_edit(start: Start, reviewer: models.User, o
     review = only_review(go(start(step("lookup", "mail"))))
     with pytest.raises(refusals.NotYours, match="reviewer can"):
         change(review, operator, amount="2.00")
+
+
+def test_5_2_an_edit_to_what_stands_already_closes_the_question(
+    start: Start, reviewer: models.User, operator: models.User
+) -> None:
+    """A later attempt asks about other arguments; a person makes of them just what was done, and nobody is asked."""
+    run = go(start(step("lookup", "mail")))
+    change(only_review(run), reviewer, amount="2.00")
+    run = go(run)
+    answer(only_review(run), reviewer, "approve")
+    run = go(run)
+    new = go(redrive(run, 1, operator))
+    change(only_review(new), reviewer, amount="2.00")
+    new = go(new)
+    assert new.status == "succeeded", new.error
+    assert models.Action.objects.get(run=new).status == "absorbed"
+    assert not models.Review.objects.filter(run=new, status="open").exists()
+    assert len(World.effects()) == 1
+    verifier.verify()

@@ -13,7 +13,7 @@ from runs.models import columns
 from runs.state import CallId
 from runs.transitions import clock_time, log, restores, undoing
 from runs.transitions.refusals import Changed
-from runs.transitions.steps import blocking, occurrences, settle
+from runs.transitions.steps import absorbing, blocking, occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -100,7 +100,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
         if blocking.holds_up(work, action, found):
             return None
         if found.standing is not None:
-            settle.absorb(work, action, found.standing, review)
+            absorbing.absorb(work, action, found.standing, review)
             return None
         if found.others:
             _not_now(work, action, review, "the same was done before with other arguments", wish)

@@ -12,7 +12,7 @@ from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.tools import registry
 from runs.transitions import clock_time, log, texts, words
-from runs.transitions.steps import alike, blocking, closing, occurrences, settle, wider
+from runs.transitions.steps import absorbing, alike, blocking, closing, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -46,7 +46,7 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
             if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:
                 continue
             blocking.over(work, action)
-            if settle.absorbed_before(work, action):
+            if absorbing.absorbed_before(work, action):
                 continue
             if item.verdict.verdict == "deny":
                 _deny(work, action, item)
@@ -76,11 +76,7 @@ def _decided_meanwhile(action: models.Action) -> bool:
 def _deny(work: Work, action: models.Action, item: Prepared) -> None:
     """Policy became stricter since the proposal: the call is closed with the rule's name."""
     action.rule = item.verdict.rule
-    open_still = models.Review.objects.filter(
-        action=action, kind=lifecycle.ReviewKind.ACTION, status=lifecycle.Review.OPEN
-    )
-    if open_still.update(status=lifecycle.Review.SUPERSEDED, closed_at=work.now):
-        work.inbox_changed = True
+    absorbing.withdraw_question(work, action)
     if action.status == lifecycle.Action.HELD:
         work.move(action, lifecycle.Action.SUPERSEDED)
     else:

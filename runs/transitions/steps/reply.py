@@ -10,7 +10,7 @@ from runs import exact, lifecycle, models
 from runs.models.fresh import fresh
 from runs.state import CallId
 from runs.transitions import words
-from runs.transitions.steps import closing, plans, revisions, settle
+from runs.transitions.steps import absorbing, closing, plans, revisions
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -193,7 +193,7 @@ def propose(
         revisions.asked(action, call.arguments, call.asked)
     if corrected is not None:
         _revise(work, action, call.arguments, corrected)
-    if not judged and settle.absorbed_before(work, action):
+    if not judged and absorbing.absorbed_before(work, action):
         return
     if work.run.mode == models.Run.Mode.DRY_RUN and call.verdict.verdict == "allow":
         return  # it is simulated like all that would be asked about

@@ -219,52 +219,6 @@ def abandoned(work: Work, action: models.Action, *, who: str) -> None:
         ask_about_earlier(work, action)
 
 
-def absorbed_before(work: Work, action: models.Action) -> bool:
-    """Return whether just this stands already, done by an earlier attempt: then it is absorbed, and nobody is asked.
-
-    It is looked for as soon as it is proposed, and once more right before it is asked about or done.
-    """
-    if not work.run.path or _waits_for_undo(work, action):
-        return False
-    found = occurrences.find(work, action)
-    undo = action.undo_of_id is not None
-    if found.standing is None or (found.standing.owner.digest != action.digest and not undo):
-        return False
-    absorb(work, action, found.standing, None, boundary=None)
-    work.closed_effect = True
-    return True
-
-
-def _waits_for_undo(work: Work, action: models.Action) -> bool:
-    """Return whether an undo goes before this action: what stands now may be just what is taken back."""
-    if action.undo_of_id is not None:
-        return False
-    undos = models.Action.objects.filter(run=work.run, status__in=lifecycle.ACTION_OPEN)
-    return undos.filter(undo_of__isnull=False).exists()
-
-
-def absorb(
-    work: Work,
-    action: models.Action,
-    standing: models.Occurrence,
-    review: models.Review | None,
-    *,
-    boundary: str | None = lifecycle.Boundary.RESULT,
-    text: str = "",
-) -> None:
-    """The effect stands off this path: the old receipt is this call's result, and an unused approval is void."""
-    if review is not None:
-        review.status, review.closed_at = lifecycle.Review.SUPERSEDED, work.now
-        review.save(update_fields=["status", "closed_at"])
-        work.inbox_changed = True
-    receipt = occurrences.receipt(standing)
-    work.move(action, lifecycle.Action.ABSORBED, occurrence=standing)
-    closing.close_effect(
-        work, action, status=action.status, text=text or words.absorbed(), ran=False, value=receipt.get("value"),
-        boundary=boundary,
-    )  # fmt: skip
-
-
 def _receipt(
     work: Work,
     action: models.Action,

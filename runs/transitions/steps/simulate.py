@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runs import lifecycle
 from runs.state import CallId
 from runs.transitions import words
-from runs.transitions.steps import closing, settle
+from runs.transitions.steps import absorbing, closing
 from runs.transitions.steps._statement import Claim, fenced
 
 
@@ -26,7 +26,7 @@ def simulate(claim: Claim, simulated: list[Simulated]) -> None:
     with fenced(claim, "simulate") as work:
         for item in simulated:
             action = work.action(item.call)
-            if action.status != lifecycle.Action.PROPOSED or settle.absorbed_before(work, action):
+            if action.status != lifecycle.Action.PROPOSED or absorbing.absorbed_before(work, action):
                 continue
             work.move(action, lifecycle.Action.SIMULATED)
             closing.close_effect(

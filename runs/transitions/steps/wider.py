@@ -9,7 +9,7 @@ from typing import Any
 from runs import lifecycle, models
 from runs.tools import registry
 from runs.transitions import changes, undoing, words
-from runs.transitions.steps import closing, occurrences, settle
+from runs.transitions.steps import absorbing, closing, occurrences
 from runs.transitions.steps._statement import Work
 
 
@@ -117,4 +117,4 @@ def keep(work: Work, action: models.Action, chosen: Kept | None, *, who: str, re
         action.proposed_identity = action.proposed_identity or action.identity_digest
         action.identity = chosen.standing.identity
         action.identity_digest = chosen.standing.identity_digest
-    settle.absorb(work, action, chosen.standing, None, text=text)
+    absorbing.absorb(work, action, chosen.standing, None, text=text)
