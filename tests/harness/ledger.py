@@ -33,13 +33,20 @@ def effects(run: models.Run, facts: dict[str, Any]) -> list[str]:
         for row in mine:
             found += _one(name, row, counts[row.key])
         undone = sum(row.state == Occurrence.UNDONE for row in mine)
-        if sum(counts.values()) > 1 + given_up + undone:
+        if sum(counts.values()) > 1 + given_up + undone + _wanted_too(run, mine):
             found.append(f"doubled: {name} stands {sum(counts.values())} times in the world")
     found += [
         f"contradicted: occurrence {row.pk} is {row.state}, and was something else" for row in rows.values()
         if row.contradicted
     ]  # fmt: skip
     return found
+
+
+def _wanted_too(run: models.Run, mine: list[models.Occurrence]) -> int:
+    """Return how often people released the same with other arguments, having seen that it was done before."""
+    owners = models.Action.objects.filter(pk__in=[row.owner_id for row in mine])
+    used = models.Review.objects.filter(run__root_id=run.root_id, consumed_by__in=owners)
+    return sum(bool((review.content or {}).get("beside")) for review in used)
 
 
 def _one(name: str, row: models.Occurrence, count: int) -> list[str]:
