@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from runs import hints, lifecycle, models, rights
 from runs.models import paths
 from runs.tools import registry
-from runs.transitions import audit, cuts, inbox, redrives, texts, undoing
+from runs.transitions import audit, cuts, inbox, redrives, retention, texts, undoing
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -36,6 +36,7 @@ def ask(occurrence_id: int, *, reason: str, by: Actor, token: str) -> models.Run
             known = _repeated(current, user, token, occurrence_id)
             if known is not None:
                 return known
+            retention.refuse_sealed(current)
             row = _undoable(occurrence_id)
             if current.status not in lifecycle.RUN_ENDED:
                 return _leave(current, row, reason=reason, by=by, token=token)

@@ -13,7 +13,7 @@ from runs.engine import verifier
 from runs.providers import declared
 from runs.selectors import redrive_page
 from runs.tools import contract
-from runs.transitions import branches, redrives, retention, starts
+from runs.transitions import branches, redrives, retention, starts, undos
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 from tests.engine.conftest import answer, go, only_review, step
@@ -118,7 +118,7 @@ def test_7_1_a_model_uses_the_input_from_its_first_reply_on(corrected: models.Ru
 def test_7_3_nothing_goes_on_from_a_sealed_lineage(
     start: Start, operator: models.User, reviewer: models.User, person: Callable[..., models.User]
 ) -> None:
-    """No re-drive, fork, separate work or retry; occurrences and receipts stay, and the record verifies."""
+    """No re-drive, fork, separate work, retry or undo; occurrences and receipts stay, and the record verifies."""
     admin = Actor(user=person("ada", "admin"))
     run = go(start(step("lookup", "pay")))
     with pytest.raises(Stale, match="still open"):
@@ -138,6 +138,9 @@ def test_7_3_nothing_goes_on_from_a_sealed_lineage(
     for go_on in verbs:
         with pytest.raises(Stale, match="sealed"):
             go_on(run.pk, **given)
+    done = models.Occurrence.objects.get(root=run)
+    with pytest.raises(Stale, match="sealed"):
+        undos.ask(done.pk, reason="wrong", by=Actor(user=operator), token="undo")
     assert models.Occurrence.objects.get(root=run).state == "standing"
     assert models.AuditEvent.objects.filter(act="lineage.sealed").count() == 1
     verifier.verify()
