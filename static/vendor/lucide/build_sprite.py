@@ -10,12 +10,12 @@ import re
 import sys
 
 ICONS = """
-activity ban banknote bookmark bot check chevron-down chevron-left chevron-right circle-alert
+activity arrow-down arrow-up ban banknote bookmark bot check chevron-down chevron-left chevron-right circle-alert
 circle-check circle-dashed circle-dot circle-pause circle-play circle-question-mark circle-stop
-circle-x clock copy database download external-link eye file-text flag hash history hourglass inbox
+circle-x clock copy database download external-link eye file-text flag grip-vertical hash history hourglass inbox
 info keyboard landmark layers list-checks list-todo loader lock log-out mail message-square monitor
 moon octagon-x pause pencil play plus receipt rotate-ccw scroll-text search send shield shield-alert
-shield-check skip-forward square sun triangle-alert undo-2 user wifi wifi-off wrench x zap
+shield-check skip-forward square sun trash-2 triangle-alert undo-2 user wifi wifi-off wrench x zap
 """.split()  # noqa: SIM905  reads better than sixty quoted names
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "icons" / "sprite.svg"
 
