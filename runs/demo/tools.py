@@ -198,7 +198,7 @@ class PostLateFee(contract.Tool):
         money = f"{args.amount} {args.currency}"
         return contract.Preview(
             summary=f"A late fee of {money} is posted for {args.customer}.",
-            target=f"Invoice {args.invoice_no}",
+            target=args.customer,
             facts=(
                 ("Customer", args.customer),
                 ("Invoice", args.invoice_no),
@@ -230,7 +230,7 @@ class PostLateFee(contract.Tool):
         money = f"{args.amount} {args.currency}"
         return contract.Preview(
             summary=f"The late fee of {money} for {args.customer} is booked back.",
-            target=f"Invoice {args.invoice_no}",
+            target=args.customer,
             facts=(
                 ("Customer", args.customer),
                 ("Invoice", args.invoice_no),

@@ -27,6 +27,9 @@ class Review(models.Model):
     title = models.CharField(max_length=300)
     content = ExactField()
     tier = models.PositiveSmallIntegerField(default=0)
+    # By these, earlier questions like this one are found: same tool and argument paths, and same reached target.
+    shape = DigestField(null=True)
+    target = DigestField(null=True)
 
     votes = models.PositiveSmallIntegerField(default=0)
     quorum = models.PositiveSmallIntegerField(default=1)
@@ -77,6 +80,16 @@ class Review(models.Model):
                 fields=["expires_at"],
                 name="runs_review_expiring",
                 condition=Q(status=lifecycle.Review.OPEN, expires_at__isnull=False),
+            ),
+            models.Index(
+                fields=["shape", "-id"],
+                name="runs_review_shape",
+                condition=Q(shape__isnull=False, status=lifecycle.Review.APPROVED),
+            ),
+            models.Index(
+                fields=["target", "-id"],
+                name="runs_review_target",
+                condition=Q(target__isnull=False, status=lifecycle.Review.APPROVED),
             ),
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runs import measures, models
-from runs.selectors import page_models, review_models
+from runs.selectors import page_models, review_models, run_limits
 
 
 def asked(review: models.Review) -> review_models.Budget:
@@ -34,3 +34,21 @@ def asked(review: models.Review) -> review_models.Budget:
         if money
         else f"at least {max(1, content['asked'] - content['limit'] + content['spent'])}",
     )
+
+
+def around(review: models.Review) -> tuple[page_models.Fact, ...]:
+    """Return the run's budget before and after the action that is asked about; an action itself costs one call."""
+    run = review.run
+    rows = {row.measure: row for row in models.Account.objects.filter(root=run.root_id)}
+    found = []
+    for measure in (measures.Measure.CALLS, measures.Measure.COST):
+        row = rows.get(measure)
+        if row is None and measure == measures.Measure.COST:
+            continue
+        before = run_limits.used(row, run) if row else run.calls
+        of = f" of {measures.amount(measure, row.limit)}" if row else ", no limit"
+        after = f", {before + 1:,} after this" if measure == measures.Measure.CALLS else ", this adds nothing"
+        used = f"{before:,}" if measure == measures.Measure.CALLS else measures.amount(measure, before)
+        label = "Tool calls so far" if measure == measures.Measure.CALLS else "Spent so far"
+        found.append(page_models.Fact(label=label, value=f"{used}{of}{after}"))
+    return tuple(found)

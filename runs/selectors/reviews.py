@@ -17,9 +17,12 @@ from runs.selectors import (
     review_edits,
     review_facts,
     review_files,
+    review_likeness,
     review_models,
     review_parts,
+    review_past,
     review_plan,
+    review_sources,
     tools,
 )
 
@@ -84,8 +87,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         expires_at=review.expires_at,
         said=_said(action),
         steps=review_parts.steps(run.pk, action),
-        facts=review_facts.facts(review, arguments),
-        first_time=(),
+        facts=(*review_facts.facts(review, arguments), *(review_budget.around(review) if action else ())),
+        first_time=review_likeness.first_time(review),
         quorum=review.quorum,
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
         may_decide=not blocked,
@@ -113,6 +116,10 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         undoable=action is not None and tools.undoes(action.tool),
         approve_label="Approve",
         plan=review_plan.lines(review),
+        similar=review_likeness.similar(review, arguments),
+        since=review_likeness.since(review),
+        sources=review_sources.sources(action, arguments, changes),
+        past=review_past.past(run, action, viewer),
     )
 
 

@@ -35,9 +35,18 @@ def _place(row: models.Account) -> tuple[bool, bool]:
     return (row.root_id is None, row.agent_id is None)
 
 
-def _line(row: models.Account, run: models.Run) -> run_models.Limit:
+def used(row: models.Account, run: models.Run) -> int:
+    """Return what an account has lost so far, with what the run has used of its advance."""
+    return row.spent + _unsettled(row, run)
+
+
+def _unsettled(row: models.Account, run: models.Run) -> int:
     held = (run.advance or {}).get(row.measure, {})
-    unsettled = run.used()[row.measure] - held["base"] if row.pk in held.get("accounts", ()) else 0
+    return run.used()[row.measure] - int(held["base"]) if row.pk in held.get("accounts", ()) else 0
+
+
+def _line(row: models.Account, run: models.Run) -> run_models.Limit:
+    unsettled = _unsettled(row, run)
     used = row.spent + unsettled
     reserved = max(0, row.advanced - unsettled)
     percent = 100 * used // row.limit if row.limit else 100

@@ -12,7 +12,7 @@ from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.tools import registry
 from runs.transitions import clock_time, log, texts, words
-from runs.transitions.steps import absorbing, alike, blocking, closing, occurrences, wider
+from runs.transitions.steps import absorbing, alike, blocking, closing, likeness, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -86,6 +86,7 @@ def _deny(work: Work, action: models.Action, item: Prepared) -> None:
 
 def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.Found) -> None:
     terms = item.verdict.terms
+    before = _shown_before(action, item)
     action.preview = dict(item.preview) if item.preview is not None else None
     action.precondition = dict(item.precondition) if item.precondition is not None else None
     action.verdict, action.rule, action.terms = "review", item.verdict.rule, dict(terms)
@@ -100,6 +101,8 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
         "notes": list(item.notes),
         "rule": item.verdict.rule,
     }
+    if before is not None:
+        review.content = {**review.content, "before": before}
     question = wider.asked_back_before(action)
     if question:
         review.content = {**review.content, "answers": question}
@@ -108,6 +111,8 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     others = alike.standing(work.run, registry.get(action.tool), action.identity_digest)
     if others:
         review.content = {**review.content, "alike": wider.shown(others[:SHOWN])}
+    arguments = action.arguments()
+    review.shape, review.target = likeness.shape(action, arguments), likeness.target(action)
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))
@@ -131,6 +136,15 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     }
     work.log.append(lifecycle.EntryKind.VERDICT, content)
     work.move(action, lifecycle.Action.HELD)
+
+
+def _shown_before(action: models.Action, item: Prepared) -> dict[str, Any] | None:
+    """Return preview and precondition that people were asked about before, where either is another now."""
+    if not action.approval_digest:
+        return None
+    before = {"preview": action.preview, "precondition": action.precondition}
+    now = {"preview": item.preview, "precondition": item.precondition}
+    return None if exact.canonical(before) == exact.canonical(now) else before
 
 
 def _asked(work: Work, action: models.Action) -> models.Review | None:

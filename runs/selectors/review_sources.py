@@ -1,0 +1,166 @@
+"""Where the values of an action's arguments came from, as far as the run's log tells: evidence to look at, no proof.
+
+A value is followed to the first line on the run's path that held it: the input, a tool's result, what a person said or
+typed, or the plan. One that stands nowhere was written by the agent.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast, Length
+
+from runs import exact, lifecycle, models
+from runs.selectors import review_models, tools
+
+KINDS = (
+    lifecycle.EntryKind.INPUT,
+    lifecycle.EntryKind.CORRECTION,
+    lifecycle.EntryKind.RESULT,
+    lifecycle.EntryKind.MESSAGE,
+    lifecycle.EntryKind.PLAN,
+)
+LEAVES = 24
+"""So many values are followed, the first ones in the arguments' order."""
+LINES = 40
+LONGEST = 300_000
+"""Longest line that is read, in characters; what a larger one held isn't found."""
+SHORTEST = 3
+"""A shorter text, or a number of one digit, stands everywhere and proves nothing."""
+_WITHIN = 8
+"""From this length on a text is also looked for within longer ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """One line that may hold a value, with every value in it and its place."""
+
+    position: int
+    kind: str
+    content: Mapping[str, Any]
+    values: Mapping[str, str]  # canonical text of a value -> its place
+
+
+def sources(
+    action: models.Action | None, arguments: Mapping[str, Any], changes: tuple[review_models.Change, ...]
+) -> tuple[review_models.Source, ...]:
+    """Return one source for each value that says enough to be followed."""
+    if action is None or action.undo_of_id is not None:
+        return ()
+    leaves = [(place, value) for place, value in _leaves("", arguments) if _telling(value)][:LEAVES]
+    held = _held(action, [value for _, value in leaves])
+    titles = _titles(action.run_id, held)
+    typed = {row.label: change.by for change in changes for row in change.rows}
+    return tuple(
+        review_models.Source(place=place, kind="person", words=f"{by}, who changed it")
+        if (by := typed.get(place.replace(", ", ".")))
+        else _source(place, value, held, titles)
+        for place, value in leaves
+    )
+
+
+def _source(place: str, value: Any, held: list[_Held], titles: Mapping[str, str]) -> review_models.Source:
+    text = exact.canonical(value, limit=None)
+    for line in held:
+        if text in line.values:
+            where = line.values[text]
+            return _found(place, line, titles, where=where, part=False)
+    if isinstance(value, str) and len(value) >= _WITHIN:
+        inner = text[1:-1]
+        for line in held:
+            around = next((where for other, where in line.values.items() if inner in other), None)
+            if around is not None:
+                return _found(place, line, titles, where=around, part=True)
+    return review_models.Source(place=place, kind="agent", words="written by the agent")
+
+
+def _found(
+    place: str, line: _Held, titles: Mapping[str, str], *, where: str, part: bool
+) -> review_models.Source:
+    match line.kind:
+        case lifecycle.EntryKind.INPUT:
+            kind, words = "input", "the run's input"
+        case lifecycle.EntryKind.CORRECTION:
+            kind, words = "input", "the corrected input"
+        case lifecycle.EntryKind.PLAN:
+            author = line.content.get("author")
+            kind, words = "plan", f"the plan as {author} changed it" if author else "the agent's plan"
+            where = ""
+        case lifecycle.EntryKind.MESSAGE:
+            kind, words, where = "message", "what a person wrote", ""
+        case _:
+            title = titles.get(str(line.content.get("step")))
+            kind, words = "result", f"“{title}”" if title else "a tool's result"
+    at = f": {where}" if where else ""
+    return review_models.Source(
+        place=place, kind=kind, words=f"{words}{at}", position=line.position, part=part
+    )
+
+
+def _held(action: models.Action, values: list[Any]) -> list[_Held]:
+    """Return the lines before the proposal that hold one of the values, oldest first."""
+    if not values:
+        return []
+    run = action.run
+    path = Q(run=run.pk)
+    for ancestor, last in run.path:
+        path |= Q(run=ancestor, position__lte=last)
+    wanted = [Q(raw__contains=exact.canonical(value, limit=None).strip('"')) for value in values]
+    rows = (
+        models.Entry.objects.filter(path, kind__in=KINDS, position__lt=action.reply_position)
+        .alias(raw=Cast("content", TextField()))
+        .alias(size=Length("raw"))
+        .filter(functools.reduce(operator.or_, wanted), size__lte=LONGEST)
+        .order_by("position")
+        .values_list("position", "kind", "content")[:LINES]
+    )
+    return [
+        _Held(
+            position=position,
+            kind=kind,
+            content=content,
+            values={text: place for place, text in reversed([*_texts(kind, content)])},
+        )
+        for position, kind, content in rows
+    ]
+
+
+def _texts(kind: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return each value of a line that counts as said there, with its place."""
+    names = {
+        lifecycle.EntryKind.RESULT: ("value", "text"),
+        lifecycle.EntryKind.PLAN: ("steps",),
+        lifecycle.EntryKind.MESSAGE: ("text", "content"),
+    }.get(lifecycle.EntryKind(kind), ("input",))
+    for name in names:
+        for place, value in _leaves("", content.get(name)):
+            yield place, exact.canonical(value, limit=None)
+
+
+def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(f"{place}, {name}" if place else str(name), inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, start=1):
+            yield from _leaves(f"{place} {number}".strip(), inner)
+    else:
+        yield place, value
+
+
+def _telling(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value.strip()) >= SHORTEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and len(json.dumps(value)) > 1
+
+
+def _titles(run_id: int, held: list[_Held]) -> dict[str, str]:
+    keys = {str(line.content["step"]) for line in held if line.content.get("step")}
+    rows = models.PlanStep.objects.filter(run=run_id, key__in=keys).values_list("key", "title")
+    return {key: tools.short(title) for key, title in rows} if keys else {}
