@@ -6,8 +6,11 @@ import itertools
 import json
 from typing import Any
 
-from runs import differences, exact, lifecycle, models
-from runs.selectors import review_models, tools
+from runs import differences, exact, lifecycle, models, wording
+from runs.selectors import check_models, review_models, tools
+
+LONG = 100
+"""From this length on two texts are compared word by word."""
 
 
 def being_prepared(review: models.Review, action: models.Action | None) -> bool:
@@ -48,7 +51,7 @@ def beside(review: models.Review) -> tuple[review_models.Beside, ...]:
     )
 
 
-def changes(action: models.Action | None) -> tuple[review_models.Change, ...]:
+def changes(action: models.Action | None) -> tuple[check_models.Change, ...]:
     """Return what people changed, oldest first."""
     if action is None or action.revision == 1:
         return ()
@@ -56,26 +59,35 @@ def changes(action: models.Action | None) -> tuple[review_models.Change, ...]:
     return tuple(_change(before, after) for before, after in itertools.pairwise(rows))
 
 
-def names(found: tuple[review_models.Change, ...]) -> tuple[str, ...]:
+def names(found: tuple[check_models.Change, ...]) -> tuple[str, ...]:
     """Return the top-level arguments that were changed."""
     return tuple(dict.fromkeys(row.name for change in found for row in change.rows))
 
 
-def _change(before: models.Revision, after: models.Revision) -> review_models.Change:
-    return review_models.Change(
+def _change(before: models.Revision, after: models.Revision) -> check_models.Change:
+    return check_models.Change(
         by=after.author.display() if after.author else "Somebody",
         at=after.created_at,
         reason=after.reason,
-        rows=tuple(
-            review_models.Changed(
-                name=found.place.split(".")[0],
-                label=found.place,
-                before=_shown(found.before),
-                after=_shown(found.after),
-            )
-            for found in differences.between(before.arguments, after.arguments)
-        ),
+        rows=tuple(changed(row) for row in differences.between(before.arguments, after.arguments)),
     )
+
+
+def changed(row: differences.Difference) -> check_models.Changed:
+    """Return a difference of two values as pages show it: short ones in a line, long texts word by word."""
+    before, after = _value(row.before), _value(row.after)
+    texts = isinstance(before, str) and isinstance(after, str)
+    return check_models.Changed(
+        name=row.place.split(".")[0],
+        label=row.place,
+        before=_shown(row.before),
+        after=_shown(row.after),
+        words=wording.rows(before, after) if texts and max(len(before), len(after)) > LONG else (),
+    )
+
+
+def _value(text: str | None) -> Any:
+    return None if text is None else exact.stored(text)
 
 
 def _shown(value: str | None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runs import differences, exact, lifecycle, models
-from runs.selectors import review_models, tools
+from runs import differences, lifecycle, models
+from runs.selectors import check_models, review_edits, tools
 
 _SHOWN = 12
 _SENTENCES = {
@@ -37,7 +37,7 @@ def first_time(review: models.Review) -> tuple[str, ...]:
     )
 
 
-def similar(review: models.Review, arguments: Mapping[str, Any]) -> review_models.Similar | None:
+def similar(review: models.Review, arguments: Mapping[str, Any]) -> check_models.Similar | None:
     """Return the last approved question of the same tool with the same argument paths, and what is different."""
     if review.shape is None or review.kind != lifecycle.ReviewKind.ACTION:
         return None
@@ -49,26 +49,27 @@ def similar(review: models.Review, arguments: Mapping[str, Any]) -> review_model
         return None
     found = differences.between(last.action.arguments(), dict(arguments))
     vote = last.decisions.filter(revision=last.revision).select_related("person").order_by("-pk").first()
-    return review_models.Similar(
+    return check_models.Similar(
         review_id=last.pk,
         run_title=last.run.title,
         by=vote.person.display() if vote else "Somebody",
         at=last.closed_at or last.opened_at,
-        rows=tuple(_changed(row) for row in found[:_SHOWN]),
+        rows=tuple(review_edits.changed(row) for row in found[:_SHOWN]),
         more=max(0, len(found) - _SHOWN),
         same=sum(name not in {row.place.split(".")[0] for row in found} for name in arguments),
     )
 
 
-def since(review: models.Review) -> review_models.Since | None:
+def since(review: models.Review) -> check_models.Since | None:
     """Return what is otherwise than when people were last asked about this call: the world, and what will happen."""
     before, action = (review.content or {}).get("before"), review.action
     if before is None or action is None:
         return None
     world = differences.between(before["precondition"] or {}, action.precondition or {})
     shown = differences.between(_flat(before["preview"]), _flat(action.preview))
-    return review_models.Since(
-        world=tuple(_changed(row) for row in world), shown=tuple(_changed(row) for row in shown)
+    return check_models.Since(
+        world=tuple(review_edits.changed(row) for row in world),
+        shown=tuple(review_edits.changed(row) for row in shown),
     )
 
 
@@ -77,19 +78,3 @@ def _flat(preview: Mapping[str, Any] | None) -> dict[str, Any]:
     shown = preview or {}
     found = {label: shown[name] for name, label in _SENTENCES.items() if shown.get(name)}
     return {**{str(label): value for label, value in shown.get("facts") or ()}, **found}
-
-
-def _changed(row: differences.Difference) -> review_models.Changed:
-    return review_models.Changed(
-        name=row.place.split(".")[0],
-        label=tools.label(row.place) if "." not in row.place else row.place,
-        before=_text(row.before),
-        after=_text(row.after),
-    )
-
-
-def _text(value: str | None) -> str:
-    if value is None:
-        return "nothing"
-    found: Any = exact.stored(value)
-    return tools.short(found if isinstance(found, str) else value, 300)

@@ -3,7 +3,7 @@
 import datetime
 from dataclasses import dataclass, field
 
-from runs.selectors import page_models
+from runs.selectors import check_models, page_models
 
 Moment = datetime.datetime
 
@@ -130,75 +130,6 @@ class Beside:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed:
-    """One value that a person changed; `name` is the top-level argument that it stands in."""
-
-    name: str
-    label: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Similar:
-    """The last approved question of the same shape: what is different here; `same` is how many arguments are equal."""
-
-    review_id: int
-    run_title: str
-    by: str
-    at: Moment
-    rows: tuple[Changed, ...]
-    more: int
-    same: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Since:
-    """What is otherwise than when people were last asked about the same call."""
-
-    world: tuple[Changed, ...]
-    shown: tuple[Changed, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """Where an argument's value came from; `position` is the line of the transcript that says it, 0 if there is none.
-
-    `kind` is input, result, message, plan, person (an edit), or agent: found nowhere, so the agent wrote it.
-    """
-
-    place: str
-    kind: str
-    words: str
-    position: int = 0
-    part: bool = False  # the value stands within a longer text there
-
-
-@dataclass(frozen=True, kw_only=True)
-class Past:
-    """One line of what became of this action so far."""
-
-    position: int
-    title: str
-    who: str
-    text: str
-    at: Moment
-    icon: str
-    tone: str
-    review_id: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """One edit."""
-
-    by: str
-    at: Moment
-    reason: str
-    rows: tuple[Changed, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Marks:
     """Hidden fields of a decision form: what the person saw."""
 
@@ -254,7 +185,7 @@ class ReviewPage:
     taken_back: bool  # an approval that a person withdrew before it started
     again_id: int | None  # the question that took the place of this one
     started_by: str
-    changes: tuple[Change, ...]
+    changes: tuple[check_models.Change, ...]
     beside: tuple[Beside, ...]  # done before with the same identity and other arguments
     edit_text: str  # the arguments laid out for typing in them; empty where they can't be changed
     next_id: int | None
@@ -263,10 +194,10 @@ class ReviewPage:
     undoable: bool = False  # its tool can take it back, with a release of its own
     approve_label: str = "Approve"
     plan: tuple[PlanLine, ...] = ()
-    similar: Similar | None = None
-    since: Since | None = None
-    sources: tuple[Source, ...] = ()
-    past: tuple[Past, ...] = ()
+    similar: check_models.Similar | None = None
+    since: check_models.Since | None = None
+    sources: tuple[check_models.Source, ...] = ()
+    past: tuple[check_models.Past, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models
-from runs.selectors import deciding, review_models, run_log, run_words
+from runs.selectors import check_models, deciding, run_log, run_words
 
 LINES = 40
 _KINDS = (
@@ -22,7 +22,7 @@ _KINDS = (
 
 def past(
     run: models.Run, action: models.Action | None, viewer: deciding.Viewer
-) -> tuple[review_models.Past, ...]:
+) -> tuple[check_models.Past, ...]:
     """Return the newest lines about the action, oldest first; nothing where it was only proposed and asked about."""
     if action is None:
         return ()
@@ -42,8 +42,8 @@ def past(
     return tuple(_past(line, run_words.said(line, names, agent=agent, starter=starter)) for line in lines)
 
 
-def _past(line: run_log.Line, said: run_words.Said) -> review_models.Past:
-    return review_models.Past(
+def _past(line: run_log.Line, said: run_words.Said) -> check_models.Past:
+    return check_models.Past(
         position=line.position,
         title=said.title,
         who=said.who,

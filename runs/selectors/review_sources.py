@@ -1,7 +1,8 @@
 """Where the values of an action's arguments came from, as far as the run's log tells: evidence to look at, no proof.
 
 A value is followed to the first line on the run's path that held it: the input, a tool's result, what a person said or
-typed, or the plan. One that stands nowhere was written by the agent.
+typed, or the plan. One that stands nowhere was written by the agent, and so was one that stood in a call of its own
+before anything else said it: a tool that repeats what it was given is no source.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast, Length
 
 from runs import exact, lifecycle, models
-from runs.selectors import review_models, tools
+from runs.selectors import check_models, tools
 
 KINDS = (
     lifecycle.EntryKind.INPUT,
@@ -25,6 +26,7 @@ KINDS = (
     lifecycle.EntryKind.RESULT,
     lifecycle.EntryKind.MESSAGE,
     lifecycle.EntryKind.PLAN,
+    lifecycle.EntryKind.REPLY,
 )
 LEAVES = 24
 """So many values are followed, the first ones in the arguments' order."""
@@ -48,8 +50,8 @@ class _Held:
 
 
 def sources(
-    action: models.Action | None, arguments: Mapping[str, Any], changes: tuple[review_models.Change, ...]
-) -> tuple[review_models.Source, ...]:
+    action: models.Action | None, arguments: Mapping[str, Any], changes: tuple[check_models.Change, ...]
+) -> tuple[check_models.Source, ...]:
     """Return one source for each value that says enough to be followed."""
     if action is None or action.undo_of_id is not None:
         return ()
@@ -58,14 +60,14 @@ def sources(
     titles = _titles(action.run_id, held)
     typed = {row.label: change.by for change in changes for row in change.rows}
     return tuple(
-        review_models.Source(place=place, kind="person", words=f"{by}, who changed it")
+        check_models.Source(place=place, kind="person", words=f"{by}, who changed it")
         if (by := typed.get(place.replace(", ", ".")))
         else _source(place, value, held, titles)
         for place, value in leaves
     )
 
 
-def _source(place: str, value: Any, held: list[_Held], titles: Mapping[str, str]) -> review_models.Source:
+def _source(place: str, value: Any, held: list[_Held], titles: Mapping[str, str]) -> check_models.Source:
     text = exact.canonical(value, limit=None)
     for line in held:
         if text in line.values:
@@ -77,12 +79,12 @@ def _source(place: str, value: Any, held: list[_Held], titles: Mapping[str, str]
             around = next((where for other, where in line.values.items() if inner in other), None)
             if around is not None:
                 return _found(place, line, titles, where=around, part=True)
-    return review_models.Source(place=place, kind="agent", words="written by the agent")
+    return check_models.Source(place=place, kind="agent", words="written by the agent")
 
 
 def _found(
     place: str, line: _Held, titles: Mapping[str, str], *, where: str, part: bool
-) -> review_models.Source:
+) -> check_models.Source:
     match line.kind:
         case lifecycle.EntryKind.INPUT:
             kind, words = "input", "the run's input"
@@ -92,13 +94,15 @@ def _found(
             author = line.content.get("author")
             kind, words = "plan", f"the plan as {author} changed it" if author else "the agent's plan"
             where = ""
+        case lifecycle.EntryKind.REPLY:
+            kind, words, where = "agent", "written by the agent, in an earlier call", ""
         case lifecycle.EntryKind.MESSAGE:
             kind, words, where = "message", "what a person wrote", ""
         case _:
             title = titles.get(str(line.content.get("step")))
             kind, words = "result", f"“{title}”" if title else "a tool's result"
     at = f": {where}" if where else ""
-    return review_models.Source(
+    return check_models.Source(
         place=place, kind=kind, words=f"{words}{at}", position=line.position, part=part
     )
 
@@ -138,8 +142,13 @@ def _texts(kind: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         lifecycle.EntryKind.PLAN: ("steps",),
         lifecycle.EntryKind.MESSAGE: ("text", "content"),
     }.get(lifecycle.EntryKind(kind), ("input",))
-    for name in names:
-        for place, value in _leaves("", content.get(name)):
+    if kind == lifecycle.EntryKind.REPLY:  # a new plan has a line of its own, with its author
+        calls = [call for call in content.get("calls", ()) if call.get("tool") != "plan"]
+        said: list[Any] = [call.get("arguments") for call in calls]
+    else:
+        said = [content.get(name) for name in names]
+    for part in said:
+        for place, value in _leaves("", part):
             yield place, exact.canonical(value, limit=None)
 
 

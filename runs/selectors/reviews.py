@@ -87,7 +87,10 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         expires_at=review.expires_at,
         said=_said(action),
         steps=review_parts.steps(run.pk, action),
-        facts=(*review_facts.facts(review, arguments), *(review_budget.around(review) if action else ())),
+        facts=(
+            *review_facts.facts(review, arguments),
+            *(review_budget.around(review) if action and review.status == lifecycle.Review.OPEN else ()),
+        ),
         first_time=review_likeness.first_time(review),
         quorum=review.quorum,
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
