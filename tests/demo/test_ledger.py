@@ -63,7 +63,7 @@ def test_the_precondition_is_the_exact_sum_so_far(path: Path) -> None:
 def test_the_preview_is_made_from_the_arguments(path: Path) -> None:
     preview = tools.PostLateFee().preview(parse(), Call())
     assert preview.money == "40.00 EUR"
-    assert preview.target == "Invoice N-1"
+    assert preview.target == "Ada"
     assert "books the amount back" in preview.reversal
     assert not path.exists()
 
