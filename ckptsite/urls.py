@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from ckptsite import health
-from runs.views import accounts, controls, effects, events, inbox, redrives, reviews, run_pages, runs
+from runs.views import accounts, controls, desk, effects, events, inbox, redrives, reviews, run_pages, runs
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
@@ -18,6 +18,9 @@ urlpatterns = [
     path("reviews/<int:review_id>/edit/", reviews.edit, name="review-edit"),
     path("reviews/<int:review_id>/extend/", reviews.extend, name="review-extend"),
     path("reviews/<int:review_id>/withdraw/", reviews.withdraw, name="review-withdraw"),
+    path("reviews/<int:review_id>/snooze/", desk.snooze, name="review-snooze"),
+    path("reviews/<int:review_id>/wake/", desk.wake, name="review-wake"),
+    path("reviews/<int:review_id>/hand-over/", desk.hand_over, name="review-hand-over"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<int:run_id>/", run_pages.timeline, name="run"),
     path("runs/<int:run_id>/plan/", run_pages.plan, name="run-plan"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+from runs import lifecycle
+
 VIEWER, REVIEWER, OPERATOR, ADMIN, AUDITOR = "viewer", "reviewer", "operator", "admin", "auditor"
 ROLES = (VIEWER, REVIEWER, OPERATOR, ADMIN, AUDITOR)
 
@@ -45,6 +47,12 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.PEOPLE: frozenset({ADMIN}),
 }
 
+OWN_RIGHT: dict[str, Act] = {
+    lifecycle.ReviewKind.FAILURE: Act.ANSWER_FAILURE,
+    lifecycle.ReviewKind.BUDGET: Act.RAISE_BUDGET,
+}
+"""Kinds of review that need a right of their own instead of a group."""
+
 
 def may(roles: Iterable[str], act: Act) -> bool:
     """Return whether somebody with these roles may do `act`."""
@@ -55,6 +63,18 @@ def may_decide(roles: Iterable[str], groups: Iterable[str]) -> bool:
     """Return whether these roles may decide a review that asks for one of `groups`; an administrator always may."""
     held = frozenset(roles)
     return may(held, Act.DECIDE) and (ADMIN in held or not held.isdisjoint(groups))
+
+
+def may_answer(roles: Iterable[str], kind: str, groups: Iterable[str]) -> bool:
+    """Return whether these roles may answer a review of this kind that asks for one of `groups`."""
+    act = OWN_RIGHT.get(kind)
+    return may(roles, act) if act else may_decide(roles, groups)
+
+
+def answerers(kind: str, groups: Iterable[str]) -> frozenset[str]:
+    """Return the roles that may answer a review of this kind."""
+    act = OWN_RIGHT.get(kind)
+    return _TABLE[act] if act else frozenset(groups) & _TABLE[Act.DECIDE] | {ADMIN}
 
 
 def holders(act: Act) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     zombies.sweep()
     clocks.expire_reviews()
     clocks.escalate()
+    clocks.wake_snoozed()
     clocks.wake_stranded()
     pins.wake_restored()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow

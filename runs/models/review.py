@@ -161,6 +161,7 @@ class Decision(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["review", "revision", "person"], name="runs_decision_one_vote")
         ]
+        indexes = [models.Index(fields=["created_at"], name="runs_decision_when")]
 
     def __str__(self) -> str:
         return f"{self.person_id} {self.verdict} review {self.review_id}"

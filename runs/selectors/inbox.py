@@ -1,208 +1,156 @@
-"""The inbox: what waits for a person, and what was decided."""
+"""The inbox: what waits for a person and for the others, what they put off, and what was decided."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from urllib.parse import parse_qsl
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Max
+from django.utils import timezone
 
 from runs import lifecycle, models
-from runs.selectors import deciding, keyset, ledger, now, page_models, queue, tools
+from runs.selectors import deciding, filters, inbox_models, inbox_rows, keyset, now, page_models, queue, tools
+from runs.selectors.filters import DECIDED, MINE, SNOOZED, TEAM, Filters
+from runs.tools import contract
 
 SIZE = 50
-LARGE = 100_000
-WAITING, DECIDED = "waiting", "decided"
+MANY = 100
 
 
-def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.InboxPage:
+def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.InboxPage:
     """Return one page of the tab that `params` names."""
-    counted = queue.counts(viewer)
-    only = _only(params)
-    on_decided = params.get("tab") == DECIDED
-    rows: tuple[page_models.InboxRow, ...] = ()
-    decided: tuple[page_models.DecidedRow, ...] = ()
-    known = ""
-    if on_decided:
-        decided, paging = _decided(params)
+    chosen = filters.read(params)
+    counted = queue.counts(viewer, chosen)
+    tab = DECIDED if chosen.tab == DECIDED else queue.tab(viewer, chosen)
+    rows: tuple[inbox_models.InboxRow, ...] = ()
+    decided: tuple[inbox_models.DecidedRow, ...] = ()
+    keep = dict(parse_qsl(chosen.query))
+    if tab == DECIDED:
+        lines, paging = keyset.page(
+            inbox_rows.decided(chosen), by=("id",), params=params, size=SIZE, keep=keep
+        )
+        decided = inbox_rows.of_decisions(lines)
+        known = _known(_newest_decision(), [line.pk for line in lines])
     else:
-        total = {"": counted.total, queue.OTHERS: counted.others, **counted.by_filter}[only]
-        rows, paging = _waiting(viewer, params, only=only, total=total)
+        found, paging = keyset.page(
+            inbox_rows.waiting(viewer, chosen),
+            by=queue.ORDER,
+            params=params,
+            size=SIZE,
+            descending=False,
+            keep=keep,
+            total=counted.shown,
+        )
+        rows = inbox_rows.of_reviews(found, viewer)
         known = _known(counted.newest, [row.review_id for row in rows])
-    return page_models.InboxPage(
-        tabs=(
-            page_models.Tab(
-                name=WAITING, label="Waiting", count=counted.total, current=not on_decided, query=""
-            ),
-            page_models.Tab(
-                name=DECIDED, label="Decided", count=None, current=on_decided, query=f"tab={DECIDED}"
-            ),
-        ),
-        filters=() if on_decided else _filters(counted, only, own=queue.answers(viewer)),
+    return inbox_models.InboxPage(
+        tabs=_tabs(counted, tab),
+        tab=tab,
+        filters=_chips(counted, chosen, tab),
+        form=_form(chosen),
         rows=rows,
         decided=decided,
         page=paging,
-        filtered=bool(only),
+        filtered=chosen.narrowed,
         known=known,
         may_decide=queue.answers(viewer),
+        query=chosen.query,
+        earlier=chosen.but(earlier=True).query if tab == DECIDED and not chosen.earlier else "",
         reminders=_reminders(viewer),
     )
 
 
-def _reminders(viewer: deciding.Viewer) -> tuple[page_models.Reminder, ...]:
+def _tabs(counted: queue.Counts, current: str) -> tuple[page_models.Tab, ...]:
+    names = {MINE: "Mine", TEAM: "Team", SNOOZED: "Snoozed"}
+    if MINE not in counted.by_tab:
+        names = {TEAM: "Waiting"}
+    default = next(iter(names))
+    found = [
+        page_models.Tab(
+            name=name,
+            label=label,
+            count=counted.by_tab[name],
+            current=name == current,
+            query="" if name == default else f"tab={name}",
+        )
+        for name, label in names.items()
+    ]
+    last = page_models.Tab(
+        name=DECIDED, label="Decided today", count=None, current=current == DECIDED, query=f"tab={DECIDED}"
+    )
+    return (*found, last)
+
+
+def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_models.Choice, ...]:
+    """Return one chip for everything that could be chosen now, and one to take back for everything that is."""
+    open_ones = tab != DECIDED
+    known = 0 if open_ones else None
+    found: list[page_models.Choice] = []
+
+    def chip(label: str, other: Filters, *, current: bool, count: int | None) -> None:
+        if current or count is None or count:
+            found.append(page_models.Choice(label=label, query=other.query, current=current, count=count))
+
+    if open_ones:
+        on = chosen.overdue
+        chip("Overdue", chosen.but(overdue=not on), current=on, count=counted.overdue)
+    for tier, label in filters.TIERS.items():
+        on = chosen.tier == tier
+        other = chosen.but(tier=None if on else tier)
+        chip(label, other, current=on, count=known if known is None else counted.tiers[tier])
+    for kind, label in filters.KINDS.items():
+        on = chosen.kind == kind
+        if kind == lifecycle.ReviewKind.ACTION and not on:
+            continue  # the tiers say more
+        other = chosen.but(kind="" if on else kind)
+        chip(label, other, current=on, count=known if known is None else counted.kinds[kind])
+    for label, value, name in (
+        (f"Tool: {tools.title(chosen.tool)}", chosen.tool, "tool"),
+        (f"Agent: {chosen.agent}", chosen.agent, "agent"),
+        (f"Open {filters.AGES[chosen.age][0]}" if chosen.age else "", chosen.age, "age"),
+    ):
+        if value:
+            chip(label, chosen.but(**{name: ""}), current=True, count=None)
+    return tuple(found)
+
+
+def _form(chosen: Filters) -> inbox_models.FilterForm:
+    """Return the form for what has too many values for chips; it works without scripts."""
+    agents = models.Agent.objects.order_by("title", "name").values_list("name", "title")[:MANY]
+    asked = [tool for tool in tools.everything() if tool.effect != contract.Effect.READ][:MANY]
+    other = chosen.but(tool="", agent="", age="")
+    return inbox_models.FilterForm(
+        tools=_options([(tool.name, tool.title or tool.name) for tool in asked], chosen.tool),
+        agents=_options([(name, title or name) for name, title in agents], chosen.agent),
+        ages=_options([(name, words.capitalize()) for name, (words, _) in filters.AGES.items()], chosen.age),
+        kept=tuple(parse_qsl(other.query)),
+        opened=bool(chosen.tool or chosen.agent or chosen.age),
+        clear=f"?{Filters(tab=chosen.tab).query}",
+    )
+
+
+def _options(pairs: Sequence[tuple[str, str]], chosen: str) -> tuple[inbox_models.Option, ...]:
+    if chosen and chosen not in {value for value, _ in pairs}:  # a tool or agent that is gone
+        pairs = [(chosen, chosen), *pairs]
+    return tuple(
+        inbox_models.Option(value=value, label=label, chosen=value == chosen) for value, label in pairs
+    )
+
+
+def _newest_decision() -> int:
+    return models.Decision.objects.aggregate(newest=Max("pk"))["newest"] or 0
+
+
+def _known(newest: int, ids: Sequence[int]) -> str:
+    return f"{newest}@{int(timezone.now().timestamp())}:{','.join(str(number) for number in ids)}"
+
+
+def _reminders(viewer: deciding.Viewer) -> tuple[inbox_models.Reminder, ...]:
     """Return the pauses that this person set and is to be reminded of by now."""
     rows = models.Run.objects.filter(
         status=lifecycle.Run.PAUSED, hold_by=viewer.user, remind_at__lte=now.ClockNow()
     )
     return tuple(
-        page_models.Reminder(run_id=row.pk, title=row.title, reason=row.hold_reason)
+        inbox_models.Reminder(run_id=row.pk, title=row.title, reason=row.hold_reason)
         for row in rows.only("title", "hold_reason").order_by("remind_at")[:SIZE]
     )
-
-
-def _only(params: Mapping[str, str]) -> str:
-    only = params.get("only", "")
-    return only if only in queue.FILTERS or only == queue.OTHERS else ""
-
-
-def news(viewer: deciding.Viewer, params: Mapping[str, str]) -> page_models.InboxNews:
-    """Return how many questions came and went since the list with `known` was drawn."""
-    newest, listed, ids = params.get("known", "").partition(":")
-    if not listed:  # a list without waiting questions, such as the decided ones
-        return page_models.InboxNews(fresh=0, gone=0, empty=False)
-    seen = [
-        int(part)
-        for part in ids.split(",")[: SIZE + 1]
-        if part.isascii() and part.isdigit() and len(part) < 19
-    ]
-    rows = queue.waiting(viewer, _only(params))
-    above = int(newest) if newest.isascii() and newest.isdigit() and len(newest) < 19 else 0
-    found = rows.aggregate(
-        fresh=Count("pk", filter=Q(pk__gt=above)), still=Count("pk", filter=Q(pk__in=seen))
-    )
-    return page_models.InboxNews(fresh=found["fresh"], gone=len(set(seen)) - found["still"], empty=not seen)
-
-
-def _known(newest: int, ids: Sequence[int]) -> str:
-    return f"{newest}:{','.join(str(number) for number in ids)}"
-
-
-def _filters(counted: queue.Counts, only: str, *, own: bool) -> tuple[page_models.Choice, ...]:
-    if not counted.total and not counted.others and not only:
-        return ()
-    label = "Yours" if own else "All"
-    every = page_models.Choice(label=label, query="", current=not only, count=counted.total)
-    others = page_models.Choice(
-        label="Others", query=f"only={queue.OTHERS}", current=only == queue.OTHERS, count=counted.others
-    )
-    return (
-        every,
-        *(
-            page_models.Choice(
-                label=label, query=f"only={name}", current=only == name, count=counted.by_filter[name]
-            )
-            for name, (label, _) in queue.FILTERS.items()
-            if counted.by_filter[name] or only == name
-        ),
-        *((others,) if counted.others or others.current else ()),
-    )
-
-
-def _waiting(
-    viewer: deciding.Viewer, params: Mapping[str, str], *, only: str, total: int
-) -> tuple[tuple[page_models.InboxRow, ...], page_models.Page]:
-    waiting = queue.waiting(viewer, only).select_related("run__agent_version__agent", "action")
-    rows = with_steps(waiting).annotate(now=now.ClockNow())
-    found, paging = keyset.page(
-        rows,
-        by=queue.ORDER,
-        params=params,
-        size=SIZE,
-        descending=False,
-        keep={"only": only} if only else None,
-        total=total,
-    )
-    arguments = ledger.arguments([row.action for row in found if row.action is not None], largest=LARGE)
-    others = deciding.held_by_others(viewer.user)
-    written = deciding.written_by(viewer.user, found)
-    return tuple(_row(row, viewer, arguments, others, written) for row in found), paging
-
-
-def with_steps(rows: QuerySet[models.Review]) -> QuerySet[models.Review]:
-    """Return the reviews with `step_at`, `step_title` and `step_count`: where the action stands in its run's plan."""
-    steps = models.PlanStep.objects.filter(run=OuterRef("run"))
-    count = steps.order_by().values("run").annotate(n=Count("pk")).values("n")
-    own = steps.filter(key=OuterRef("action__step"))
-    return rows.annotate(
-        step_at=Subquery(own.annotate(n=F("order") + 1).values("n")[:1]),
-        step_title=Subquery(own.values("title")[:1]),
-        step_count=Coalesce(Subquery(count), 0),
-    )
-
-
-def effect_of(review: models.Review) -> str:
-    """Return in one sentence what the question is about."""
-    if review.kind == lifecycle.ReviewKind.IN_DOUBT and review.action is not None:
-        shown = review.action.preview or {}
-        return f"Did this happen? {shown.get('summary') or tools.title(review.action.tool)}"
-    if review.kind == lifecycle.ReviewKind.FAILURE:
-        return str((review.content or {}).get("cause") or review.title)
-    return review.title
-
-
-def _row(
-    review: Any,
-    viewer: deciding.Viewer,
-    arguments: Mapping[int, Any],
-    others: frozenset[str],
-    written: frozenset[int],
-) -> page_models.InboxRow:
-    run = review.run
-    agent = run.agent_version.agent
-    names = tools.telling(review.action.tool) if review.action else ()
-    blocked = "" if not deciding.blocked(review, viewer) else "Not yours to decide"
-    if not blocked and deciding.approval_blocked(review, viewer, others=others, written=written):
-        blocked = f"{review.why_apart(viewer.user.pk, written=written)}: somebody else releases it"
-    effect = effect_of(review)
-    facts = tools.facts(arguments.get(review.action_id), names)
-    telling = tuple(fact for fact in facts if fact.value and fact.value not in effect)
-    return page_models.InboxRow(
-        review_id=review.pk,
-        kind=review.kind,
-        tier=review.tier,
-        effect=effect,
-        decisive=telling,
-        about="" if telling else review.step_title or "",  # one of both tells it apart; together they repeat
-        agent=agent.title or agent.name,
-        run_id=run.pk,
-        run_title=run.title,
-        waiting_since=review.opened_at,
-        due_at=review.due_at,
-        overdue=review.due_at < review.now,
-        expires_at=review.expires_at,
-        step=f"step {review.step_at} of {review.step_count}" if review.step_at else "",
-        cost=now.dollars(run.cost_micro, known=run.cost_known) if run.tokens_in or run.cost_micro else None,
-        votes=f"{review.votes} of {review.quorum} approvals" if review.quorum > 1 else "",
-        blocked=blocked,
-    )
-
-
-def _decided(params: Mapping[str, str]) -> tuple[tuple[page_models.DecidedRow, ...], page_models.Page]:
-    rows = models.Decision.objects.select_related("review__action", "review__run", "person")
-    found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep={"tab": DECIDED})
-    return tuple(
-        page_models.DecidedRow(
-            review_id=row.review_id,
-            kind=row.review.kind,
-            tier=row.review.tier,
-            effect=effect_of(row.review),
-            status=row.review.status,
-            by=row.person.display(),
-            at=row.created_at,
-            reason=row.reason,
-            run_id=row.review.run_id,
-            run_title=row.review.run.title,
-        )
-        for row in found
-    ), paging

@@ -2,7 +2,7 @@
 
 Texts of agents, models and tools are plain `str` here and go through `safe_text` in the template. Amounts are
 `Decimal` or None for "unknown"; times are aware; every list is already cut to one page. The review page is in
-`review_models`, the run page in `run_models`.
+`review_models`, the run page in `run_models`, the inbox in `inbox_models`.
 """
 
 import datetime
@@ -44,44 +44,6 @@ class Fact:
     mono: bool = False
 
 
-# Inbox
-
-
-@dataclass(frozen=True, kw_only=True)
-class InboxRow:
-    review_id: int
-    kind: str  # lifecycle.ReviewKind
-    tier: int
-    effect: str  # one sentence in plain words: "Send an e-mail to billing@example.com"
-    decisive: tuple[Fact, ...]  # the arguments that tell this row from its neighbours
-    about: str  # title of its plan step where nothing decisive is left to say: "Send reminder 2 to Kolb Cafe"
-    agent: str
-    run_id: int
-    run_title: str
-    waiting_since: Moment
-    due_at: Moment | None
-    overdue: bool
-    expires_at: Moment | None = None
-    step: str = ""  # "step 4 of 9"
-    cost: Amount | None = None  # spent by the run so far
-    votes: str = ""  # "1 of 2 approvals", when more than one is needed
-    blocked: str = ""  # why this person can't decide it: "You started this run."
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecidedRow:
-    review_id: int
-    kind: str
-    tier: int
-    effect: str
-    status: str  # lifecycle.Review
-    by: str
-    at: Moment
-    reason: str
-    run_id: int
-    run_title: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Tab:
     name: str  # value of the `tab` parameter
@@ -99,37 +61,6 @@ class Choice:
     query: str
     current: bool
     count: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reminder:
-    """A pause that somebody set and that stands for longer than was meant."""
-
-    run_id: int
-    title: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class InboxPage:
-    tabs: tuple[Tab, ...]  # waiting, decided
-    filters: tuple[Choice, ...]
-    rows: tuple[InboxRow, ...]
-    decided: tuple[DecidedRow, ...]  # filled on the tab "decided"
-    page: Page
-    filtered: bool
-    known: str  # ids of the rows shown, "12,15,18": sent back so that news can be counted
-    may_decide: bool  # False: may look, not decide
-    reminders: tuple[Reminder, ...] = ()  # of this person's own pauses
-
-
-@dataclass(frozen=True, kw_only=True)
-class InboxNews:
-    """What changed since the list was drawn (`?part=news&known=...`); `empty`: it had no rows."""
-
-    fresh: int
-    gone: int
-    empty: bool
 
 
 # Runs

@@ -1,48 +1,37 @@
-"""The open questions: one query counts them for badge, tab, list and filters, and one order lists them."""
+"""The open questions: one query counts them for badge, tabs, list and filters, and one order lists them."""
 
 from __future__ import annotations
 
 import functools
 import operator
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, TextField
+from django.db.models import Count, FilteredRelation, Max, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models, rights
-from runs.selectors import deciding
+from runs.selectors import deciding, now
+from runs.selectors.filters import KINDS, MINE, SNOOZED, TEAM, TIERS, Filters
 
 ORDER = ("due_at", "id")
 LOOK_AHEAD = 100
 
-FILTERS: dict[str, tuple[str, Q]] = {
-    "final": ("Final", Q(kind=lifecycle.ReviewKind.ACTION, tier=3)),
-    "out": ("Goes out", Q(kind=lifecycle.ReviewKind.ACTION, tier=2)),
-    "doubt": ("Did it happen?", Q(kind=lifecycle.ReviewKind.IN_DOUBT)),
-    "failed": ("Failed runs", Q(kind=lifecycle.ReviewKind.FAILURE)),
-    "budget": ("Budget used up", Q(kind=lifecycle.ReviewKind.BUDGET)),
-}
-"""Value of the `only` parameter, words, and what it leaves."""
-_ACTS = {
-    lifecycle.ReviewKind.FAILURE: rights.Act.ANSWER_FAILURE,
-    lifecycle.ReviewKind.BUDGET: rights.Act.RAISE_BUDGET,
-}
-"""Kinds of question that need a right of their own instead of a group."""
-OTHERS = "others"
-"""Value of the `only` parameter that leaves what somebody else has to answer."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How many questions wait for somebody, in all and by filter, and how many for others only.
+    """How many questions each tab holds, what the filters leave of the current one, and what each chip would leave.
 
-    `newest` is the highest id among all of them.
+    `badge` is the tab that somebody finds first; `newest` is the highest id among all open ones.
     """
 
-    total: int
-    others: int
+    badge: int
+    by_tab: dict[str, int]
+    shown: int
     newest: int
-    by_filter: dict[str, int]
+    tiers: dict[int, int]
+    kinds: dict[str, int]
+    overdue: int
 
 
 def open_reviews() -> QuerySet[models.Review]:
@@ -57,49 +46,84 @@ def answers(viewer: deciding.Viewer) -> bool:
     )
 
 
-def _with_asked(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], Q]:
-    """Return the open questions, and the condition under which one of them waits for this person."""
-    rows = open_reviews().alias(asked=Cast("groups", TextField()))
-    own = Q(pk__in=[])
-    if not answers(viewer):
-        return rows, Q(pk__isnull=False)
+def tab(viewer: deciding.Viewer, chosen: Filters) -> str:
+    """Return the tab of open questions that is looked at: the chosen one where there is such a thing for them."""
+    own = answers(viewer)
+    if chosen.tab == TEAM or not own:
+        return TEAM
+    return chosen.tab if chosen.tab in {MINE, SNOOZED} else MINE
+
+
+def _own(viewer: deciding.Viewer) -> Q:
+    """Return the condition under which this person may answer a question."""
+    found = Q(pk__in=[])
     if viewer.may(rights.Act.DECIDE):
         every = rights.ADMIN in viewer.roles
         named = [Q(asked__contains=f'"{role}"') for role in sorted(viewer.roles)]
-        decide = ~Q(kind__in=list(_ACTS))
-        own |= decide if every else decide & functools.reduce(operator.or_, named)
-    for kind, act in _ACTS.items():
+        decide = ~Q(kind__in=list(rights.OWN_RIGHT))
+        found |= decide if every else decide & functools.reduce(operator.or_, named)
+    for kind, act in rights.OWN_RIGHT.items():
         if viewer.may(act):
-            own |= Q(kind=kind)
-    return rows, own
+            found |= Q(kind=kind)
+    return found
 
 
-def waiting(viewer: deciding.Viewer, only: str = "") -> QuerySet[models.Review]:
-    """Return what waits for this person, left by a filter: what the badge counts is what the inbox lists."""
-    rows, own = _with_asked(viewer)
-    rows = rows.filter(~own if only == OTHERS else own)
-    return rows.filter(FILTERS[only][1]) if only in FILTERS else rows
+def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q]]:
+    """Return the open questions, and the condition of each tab.
+
+    What somebody put off isn't among theirs until then. What was handed to one person isn't among the others' until
+    it is due: from then on a question is everybody's again, so that none is forgotten with somebody who is away.
+    """
+    rows = open_reviews().alias(
+        asked=Cast("groups", TextField()),
+        put_off=FilteredRelation("snoozes", condition=Q(snoozes__person=viewer.user)),
+    )
+    every = Q(pk__isnull=False)
+    if not answers(viewer):
+        return rows, {TEAM: every}
+    own = _own(viewer)
+    snoozed = Q(put_off__until__gt=now.ClockNow())
+    awake = Q(put_off__isnull=True) | Q(put_off__until__lte=now.ClockNow())
+    here = Q(handover__isnull=True) | Q(handover__to=viewer.user) | Q(due_at__lte=now.ClockNow())
+    return rows, {MINE: own & awake & here, TEAM: every, SNOOZED: own & snoozed}
 
 
-def counts(viewer: deciding.Viewer) -> Counts:
+def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
+    """Return the open questions of the chosen tab that the filters leave: what is counted is what is listed."""
+    rows, tabs = _tabs(viewer)
+    return rows.filter(tabs[tab(viewer, chosen)] & chosen.condition())
+
+
+def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
     """Return the counts of the open questions, in one query."""
-    rows, own = _with_asked(viewer)
-    parts = {name: Count("pk", filter=own & condition) for name, (_, condition) in FILTERS.items()}
+    chosen = chosen or Filters()
+    rows, tabs = _tabs(viewer)
+    here = tabs[tab(viewer, chosen)]
+    chips: dict[str, Q] = {f"tier_{number}": chosen.but(tier=number).condition() for number in TIERS}
+    chips |= {f"kind_{kind}": chosen.but(kind=kind).condition() for kind in KINDS}
+    chips |= {"overdue": chosen.but(overdue=True).condition(), "shown": chosen.condition()}
     found = rows.aggregate(
-        total=Count("pk", filter=own), others=Count("pk", filter=~own), newest=Max("pk"), **parts
+        newest=Max("pk"),
+        **{f"tab_{name}": Count("pk", filter=condition) for name, condition in tabs.items()},
+        **{name: Count("pk", filter=here & condition) for name, condition in chips.items()},
     )
+    by_tab = {name: found[f"tab_{name}"] for name in tabs}
     return Counts(
-        total=found["total"],
-        others=found["others"],
+        badge=by_tab.get(MINE, by_tab[TEAM]),
+        by_tab=by_tab,
+        shown=found["shown"],
         newest=found["newest"] or 0,
-        by_filter={name: found[name] for name in FILTERS},
+        tiers={number: found[f"tier_{number}"] for number in TIERS},
+        kinds={kind: found[f"kind_{kind}"] for kind in KINDS},
+        overdue=found["overdue"],
     )
 
 
-def next_for(viewer: deciding.Viewer, *, after: models.Review) -> int | None:
-    """Return the next open question that this person can answer: the ones due later first, then from the top."""
+def next_for(viewer: deciding.Viewer, *, after: models.Review, chosen: Filters | None = None) -> int | None:
+    """Return the next open question of the list one comes from that this person can answer: the later due ones first,
+    then from the top."""
     rows = list(
-        waiting(viewer)
+        _answerable(viewer, chosen or Filters())
         .exclude(pk=after.pk)
         .select_related("run", "action")
         .only("due_at", "kind", "groups", "separation", "status", "run__created_by", "action__undo_of")
@@ -115,3 +139,27 @@ def next_for(viewer: deciding.Viewer, *, after: models.Review) -> int | None:
     ]
     later = [row for row in mine if (row.due_at, row.pk) > (after.due_at, after.pk)]
     return (later or mine)[0].pk if mine else None
+
+
+def _answerable(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
+    rows = listed(viewer, chosen)
+    if tab(viewer, chosen) != TEAM or not answers(viewer):
+        return rows
+    return rows.filter(_tabs(viewer)[1][MINE])
+
+
+def neighbours(
+    viewer: deciding.Viewer, review: models.Review, chosen: Filters
+) -> tuple[int | None, int | None]:
+    """Return the question before and the one after this one in the list that one comes from, in two queries."""
+    key = (review.due_at, review.pk)
+    rows = listed(viewer, chosen).exclude(pk=review.pk)
+    before = _keys(rows.filter(due_at__lte=key[0]).order_by("-due_at", "-pk"))
+    after = _keys(rows.filter(due_at__gte=key[0]).order_by("due_at", "pk"))
+    previous = next((pk for due, pk in before if (due, pk) < key), None)
+    following = next((pk for due, pk in after if (due, pk) > key), None)
+    return previous, following
+
+
+def _keys(rows: QuerySet[models.Review]) -> list[Any]:
+    return list(rows.values_list("due_at", "pk")[:3])

@@ -2,8 +2,9 @@
 
 import datetime
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
-from runs.selectors import check_models, page_models
+from runs.selectors import check_models, inbox_models, page_models
 
 Moment = datetime.datetime
 
@@ -198,6 +199,13 @@ class ReviewPage:
     since: check_models.Since | None = None
     sources: tuple[check_models.Source, ...] = ()
     past: tuple[check_models.Past, ...] = ()
+    desk: inbox_models.Desk | None = None
+    back: str = ""  # query string of the list that the person came from
+
+    @property
+    def way(self) -> str:
+        """Return what the address of the next question carries, so that it leads back to the same list."""
+        return f"?{urlencode({'from': self.back})}" if self.back else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +229,8 @@ class Draft:
     amount: str = ""
     which: int | None = None
     arguments: str = ""
+    to: int | None = None
+    span: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
 

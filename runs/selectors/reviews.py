@@ -10,10 +10,12 @@ from typing import Any
 from runs import exact, lifecycle, models, rights
 from runs.selectors import (
     deciding,
-    inbox,
+    filters,
+    inbox_rows,
     now,
     queue,
     review_budget,
+    review_desk,
     review_edits,
     review_facts,
     review_files,
@@ -29,14 +31,19 @@ from runs.selectors import (
 PREPARING = "This was changed. What will happen is being worked out anew; then it can be decided."
 
 
-def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
-    """Return the page of a review that exists."""
+def page(
+    review_id: int, viewer: deciding.Viewer, chosen: filters.Filters | None = None
+) -> review_models.ReviewPage:
+    """Return the page of a review that exists; `chosen` is the list that the person came from."""
+    chosen = chosen or filters.Filters()
     review: Any = (
         models.Review.objects.select_related(
             "run__agent_version__agent",
             "run__created_by",
             "action__occurrence",
             "action__policy_version__policy",
+            "handover__to",
+            "handover__by",
         )
         .annotate(now=now.ClockNow())
         .get(pk=review_id)
@@ -49,7 +56,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
     blocked = _blocked(review, viewer, votes, sound=sound)
     if review_edits.being_prepared(review, action):
         blocked = blocked or PREPARING
-    previous_id, next_id = _neighbours(review)
+    previous_id, next_id = queue.neighbours(viewer, review, chosen)
     taken_back = review_parts.taken_back(review, viewer)
     outcome, outcome_reason = review_parts.outcome(review, votes, action, taken_back=taken_back)
     arguments = exact.stored(text) if text and sound else {}
@@ -62,7 +69,7 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         tier=review.tier,
         tier_reason=review_parts.tier_reason(review, action),
         policy=review_parts.policy(action),
-        title=inbox.effect_of(review),
+        title=inbox_rows.effect_of(review),
         tool=action.tool if action else agent.title,
         agent=f"{agent.title or agent.name}, version {run.agent_version.number}",
         run_id=run.pk,
@@ -115,6 +122,8 @@ def page(review_id: int, viewer: deciding.Viewer) -> review_models.ReviewPage:
         edit_text=review_edits.text(review, action, text) if sound else "",
         next_id=next_id,
         previous_id=previous_id,
+        desk=review_desk.shown(review, viewer),
+        back=chosen.query,
         is_undo=action is not None and action.undo_of_id is not None,
         undoable=action is not None and tools.undoes(action.tool),
         approve_label="Approve",
@@ -188,16 +197,6 @@ def _blocked(
     if review.status == lifecycle.Review.OPEN and any(person == viewer.user.pk for _, person in votes):
         return "You have decided. It needs somebody else's decision too."
     return deciding.blocked(review, viewer)
-
-
-def _neighbours(review: models.Review) -> tuple[int | None, int | None]:
-    key = (review.due_at, review.pk)
-    rows = queue.open_reviews().exclude(pk=review.pk).values_list("due_at", "pk")
-    before = rows.filter(due_at__lte=key[0]).order_by("-due_at", "-pk")[:3]
-    after = rows.filter(due_at__gte=key[0]).order_by("due_at", "pk")[:3]
-    previous = next((pk for due, pk in before if (due, pk) < key), None)
-    following = next((pk for due, pk in after if (due, pk) > key), None)
-    return previous, following
 
 
 def _said(action: models.Action | None) -> str:

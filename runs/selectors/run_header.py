@@ -11,7 +11,7 @@ from runs import lifecycle, models, rights
 from runs.models import paths
 from runs.selectors import (
     deciding,
-    inbox,
+    inbox_rows,
     now,
     page_models,
     queue,
@@ -77,7 +77,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
                 review_id=row.pk,
                 kind=row.kind,
                 tier=row.tier,
-                effect=inbox.effect_of(row),
+                effect=inbox_rows.effect_of(row),
                 since=row.opened_at,
             )
             for row in asked[:ASKS_SHOWN]

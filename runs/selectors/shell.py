@@ -17,7 +17,7 @@ def _halted() -> str:
 def shell(viewer: deciding.Viewer) -> page_models.Shell:
     """Return the frame's facts: the length of the queue and what this person may do."""
     return page_models.Shell(
-        queue_count=queue.counts(viewer).total if viewer.may(rights.Act.VIEW) else 0,
+        queue_count=queue.counts(viewer).badge if viewer.may(rights.Act.VIEW) else 0,
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         groups=tuple(sorted(viewer.roles)),

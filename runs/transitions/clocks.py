@@ -219,6 +219,26 @@ def _escalate(review_id: int, run_id: int) -> bool:
         return True
 
 
+def wake_snoozed() -> int:
+    """Return how many questions that somebody had put off came back, and tell open pages; each once.
+
+    Nothing else rests on it: the lists go by the time alone.
+    """
+    over = models.Snooze.objects.filter(told=False, until__lte=clock_time.now()).order_by("until")
+    found = list(over.values_list("pk", "review__run")[:BATCH])
+    if not found:
+        return 0
+    with _sweeping("snoozed") as mine:
+        if not mine:
+            return 0
+        ids = [pk for pk, _ in found]
+        told = models.Snooze.objects.filter(pk__in=ids, told=False, until__lte=clock_time.now())
+        count = told.update(told=True)
+        for run_id in sorted({run_id for _, run_id in found}):
+            hints.changed(run_id, inbox=True)
+        return count
+
+
 def slots() -> int:
     """Return how many hints the queue is topped up to: twice the worker slots."""
     return 2 * int(settings.CKPTSITE["SLOTS"])

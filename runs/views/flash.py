@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.urls import reverse
 
-from runs.selectors import review_models, reviews
+from runs.selectors import filters, review_models, reviews
 from runs.views import doors
 
-PARAMETER = "done"
+PARAMETER, CAME_FROM = "done", "from"
 
 
 def done(request: doors.Request) -> review_models.Done | None:
@@ -20,10 +21,29 @@ def done(request: doors.Request) -> review_models.Done | None:
     return reviews.done(int(number), doors.viewer(request))
 
 
-def following(next_id: int | None, *, done: int) -> str:
+def following(next_id: int | None, *, done: int, back: str = "") -> str:
     """Return the address of the next question, or of the inbox, that will say what was just done."""
-    place = reverse("review", args=[next_id]) if next_id else reverse("inbox")
-    return f"{place}?{urlencode({PARAMETER: done})}"
+    return onwards(next_id, back=back, told={PARAMETER: done})
+
+
+def onwards(next_id: int | None, *, back: str, told: Mapping[str, int] | None = None) -> str:
+    """Return the address of the next question, or of the inbox where there is none.
+
+    `back` is the query string of the list that the person works through; it goes along.
+    """
+    if next_id:
+        query = urlencode({**(told or {}), **({CAME_FROM: back} if back else {})})
+        place = reverse("review", args=[next_id])
+    else:
+        query = "&".join(part for part in (back, urlencode(told or {})) if part)
+        place = reverse("inbox")
+    return f"{place}?{query}" if query else place
+
+
+def came_from(request: doors.Request) -> filters.Filters:
+    """Return the list that the person came from to a question: the address or the form carries it."""
+    given = request.POST.get(CAME_FROM) or request.GET.get(CAME_FROM, "")
+    return filters.of(given)
 
 
 def back(request: doors.Request, *, otherwise: str) -> str:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from runs import rights
 from runs.selectors import inbox as selector
+from runs.selectors import inbox_news
 from runs.views import doors, flash
 
 
@@ -20,7 +21,7 @@ def inbox(request: doors.Request) -> HttpResponse:
         case "count":
             return render(request, "_shared/queue_count.html")
         case "news":
-            news = selector.news(doors.viewer(request), params)
+            news = inbox_news.news(doors.viewer(request), params)
             if news.fresh and news.empty:  # no row could move under somebody's cursor: show them at once
                 page = selector.page(doors.viewer(request), params)
                 response = render(request, "inbox.html#list", {"page": page})

@@ -29,7 +29,7 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
     row = access.review_for(request.user, review_id)
     if request.method == "POST":
         return _decide(request, row)
-    page = selector.page(row.pk, doors.viewer(request))
+    page = _page(request, row)
     if request.GET.get("part") == "live":
         return render(request, "review.html#live", _live(request, page))
     return render(request, "review.html", {**_context(page), "done": flash.done(request)})
@@ -65,7 +65,7 @@ def extend(request: doors.Request, review_id: int) -> HttpResponse:
     else:
         messages.success(request, "It has more time now.")
         return doors.lead(request, reverse("review", args=[row.pk]))
-    return _kept(request, row, draft, conflict)
+    return kept(request, row, draft, conflict)
 
 
 @require_POST
@@ -87,14 +87,14 @@ def edit(request: doors.Request, review_id: int) -> HttpResponse:
             messages.success(request, selector.PREPARING)
             return doors.lead(request, reverse("review", args=[row.pk]))
     draft = review_models.Draft(verdict="edit", reason=given.reason, arguments=given.text, errors=errors)
-    return _kept(request, row, draft, conflict)
+    return kept(request, row, draft, conflict)
 
 
-def _kept(
+def kept(
     request: doors.Request, row: models.Review, draft: review_models.Draft, conflict: str
 ) -> HttpResponse:
     """Return the whole page with what was typed, and why it wasn't taken."""
-    context = _context(selector.page(row.pk, doors.viewer(request)), draft=draft)
+    context = _context(_page(request, row), draft=draft)
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)
     return render(request, "review.html", context, status=409 if conflict else 422)
@@ -115,7 +115,7 @@ def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
     viewer = doors.viewer(request)
     given = forms.read(request.POST.dict(), _asked(row))
     if given.errors or not selector.sound(row):
-        page = selector.page(row.pk, viewer)
+        page = _page(request, row)
         if page.status == "open" and _not_theirs(page, given):
             raise refusals.NotYours(page.blocked or page.approval_blocked)
         if given.errors and page.status == "open" and _fresh(page, given):
@@ -123,14 +123,16 @@ def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
     try:
         decision = decisions.decide(row.pk, _answer(given), by=doors.actor(request))
     except refusals.NotYours as refusal:
-        page = selector.page(row.pk, viewer)
+        page = _page(request, row)
         raise refusals.NotYours(page.blocked or page.approval_blocked or refusal.message) from refusal
     except refusals.Invalid as refusal:
-        return _again(request, selector.page(row.pk, viewer), given, 422, errors={"": refusal.message})
+        return _again(request, _page(request, row), given, 422, errors={"": refusal.message})
     except refusals.Stale as refusal:
-        return _again(request, selector.page(row.pk, viewer), given, 409, conflict=refusal.message)
+        return _again(request, _page(request, row), given, 409, conflict=refusal.message)
     after = access.review_for(request.user, decision.review_id)
-    return doors.lead(request, flash.following(queue.next_for(viewer, after=after), done=after.pk))
+    chosen = flash.came_from(request)
+    following = queue.next_for(viewer, after=after, chosen=chosen)
+    return doors.lead(request, flash.following(following, done=after.pk, back=chosen.query))
 
 
 def _not_theirs(page: review_models.ReviewPage, given: forms.Given) -> bool:
@@ -205,6 +207,10 @@ def _again(
             response = reswap(reselect(retarget(response, "#main"), "#main"), "outerHTML")
         return response
     return render(request, "review.html#decide", context, status=status)
+
+
+def _page(request: doors.Request, row: models.Review) -> review_models.ReviewPage:
+    return selector.page(row.pk, doors.viewer(request), flash.came_from(request))
 
 
 def _context(

@@ -67,7 +67,7 @@ export function start() {
       event.preventDefault();
       const part = element.parentElement;
       part.open = true;
-      (part.querySelector("textarea, input:not([type=hidden])") ?? element).focus();
+      (part.querySelector("textarea, select, input:not([type=hidden])") ?? element).focus();
     } else if (element.type === "radio") {
       event.preventDefault(); // going to the answers chooses none of them
       element.focus();

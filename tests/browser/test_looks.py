@@ -9,6 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from runs import models
+from runs.transitions import desk as acts
+from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import Desk
 from tests.pages.test_pages import HIDDEN
@@ -45,11 +47,26 @@ def flawless(path: str) -> list[Look]:
     return [(path, colours, [], 0) for colours in COLOURS]
 
 
+def put_off_and_handed(who: factories.People) -> None:
+    """Put one question off for the administrator, and hand one to them."""
+    first, second = models.Review.objects.filter(status="open", kind="action").order_by("pk")[:2]
+    acts.snooze(first.pk, "1h", by=Actor(user=who.admin))
+    acts.hand_over(second.pk, who.admin.pk, note="You know this customer.", by=Actor(user=who.reviewer))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_every_page(size: str, who: factories.People, house: factories.House, sit: Sit) -> None:
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
+    put_off_and_handed(who)
     desk = sit(who.admin, **SIZES[size])
-    paths = ["/inbox/", "/inbox/?tab=decided", "/runs/", "/runs/?only=failed"]
+    paths = [
+        "/inbox/",
+        "/inbox/?tab=decided",
+        "/inbox/?tab=team&tool=world.lookup",
+        "/inbox/?tab=snoozed",
+        "/runs/",
+        "/runs/?only=failed",
+    ]
     paths += [f"/reviews/{pk}/" for pk in models.Review.objects.order_by("pk").values_list("pk", flat=True)]
     paths += [f"/runs/{run.pk}/" for run in house.runs]
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]

@@ -84,6 +84,9 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_review_consumed_when_approved": lambda: rows.review(consumed_by=rows.action()),
     "runs_review_one_open": _used_by_two,
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
+    "runs_snooze_one_each": lambda: twice(
+        models.Snooze.objects.create, review=rows.review(), person=rows.user(), until=timezone.now()
+    ),
     "runs_account_measure": lambda: rows.account(measure="patience"),
     "runs_account_scope": lambda: rows.account(root=rows.run()),
     "runs_account_counts": lambda: rows.account(advanced=-1),

@@ -87,6 +87,8 @@ def test_every_form_of_every_page_passes_with_its_own_token(
         page = client.get(place).content.decode()
         assert "hx-headers:inherited=" in page
         for form in re.findall(r"<form.*?</form>", page, re.DOTALL):
+            if 'method="get"' in form:
+                continue  # a filter changes nothing
             assert 'method="post"' in form, place
             assert "csrfmiddlewaretoken" in form, place
             action = re.search(r'action="([^"]+)"', form)

@@ -85,7 +85,7 @@ def test_the_effects_say_what_happened(who: factories.People, house: factories.H
 def test_empty_states(who: factories.People, as_: As) -> None:
     viewer, operator, nobody = as_(who.viewer), as_(who.operator), as_(who.nobody)
     assert "Nothing waits for you" in text(viewer, reverse("inbox"))
-    assert "Nothing waits for you" in text(viewer, f"{reverse('inbox')}?tab=decided")
+    assert "Nothing decided today" in text(viewer, f"{reverse('inbox')}?tab=decided")
     assert "Operators start runs" in text(viewer, reverse("runs"))
     assert "Start one with a file" in text(operator, reverse("runs"))
     assert "No run fits this filter" in text(viewer, f"{reverse('runs')}?only=failed")
@@ -114,12 +114,12 @@ def test_badge_tab_and_list_agree(who: factories.People, house: factories.House,
         assert page.count("data-row-link") == count, role
         assert f"Inbox ({count})" in page
         assert f'<span class="badge badge-ask">{count}<' in page
-        assert f'Waiting <span class="badge">{count}</span>' in page
+        first = "Waiting" if role in {"viewer", "auditor"} else "Mine"
+        assert f'{first} <span class="badge">{count}</span>' in page
         assert f"{count}<" in text(client, f"{reverse('inbox')}?part=count")
-        others = text(client, f"{reverse('inbox')}?only=others")
-        assert others.count("data-row-link") == every - count
-        assert others.count("Not yours to decide") == every - count
-        assert ("Others" in page) == (every > count)
+        team = text(client, f"{reverse('inbox')}?tab=team")
+        assert team.count("data-row-link") == every
+        assert team.count("Not yours to decide") == every - count
 
 
 def test_news_counts_what_came_and_went(who: factories.People, as_: As) -> None:
@@ -134,7 +134,7 @@ def test_news_counts_what_came_and_went(who: factories.People, as_: As) -> None:
     go(first.run)
     page = text(client, place)
     assert "1 new" in page
-    assert "1 already decided" in page
+    assert "1 no longer here" in page
 
 
 def test_an_empty_inbox_fills_by_itself(who: factories.People, as_: As) -> None:
@@ -152,7 +152,7 @@ def test_an_empty_inbox_fills_by_itself(who: factories.People, as_: As) -> None:
     page = loaded.content.decode()
     assert page.lstrip().startswith('<div id="list"')
     assert "Will do one." in page
-    assert 'Waiting <span class="badge">1</span>' in page
+    assert 'Mine <span class="badge">1</span>' in page
     assert "Nothing waits for you" not in page
 
 

@@ -19,6 +19,9 @@ ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-edit": {"reviewer", "admin"},
     "review-extend": {"reviewer", "admin"},
+    "review-snooze": {"reviewer", "admin"},
+    "review-wake": set(SEEING),
+    "review-hand-over": {"reviewer", "admin"},
     "run-pause": {"reviewer", "operator", "admin"},
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
@@ -100,12 +103,12 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif role not in ONLY_POST[name]:
             assert response.status_code == 403
             assert "people in the group" in response.content.decode()
-        elif name in {"run-resume", "review-withdraw"}:
-            assert response.status_code == 409  # isn't paused, isn't approved
+        elif name in {"run-resume", "review-withdraw", "review-wake"}:
+            assert response.status_code == 409  # isn't paused, isn't approved, isn't put off
         elif name == "run-undo":
             assert response.status_code == 404  # no effect is named
-        elif name in {"run-plan-edit", "review-edit", "switch"}:
-            assert response.status_code == 422  # no plan, no arguments, nothing named
+        elif name in {"run-plan-edit", "review-edit", "review-snooze", "review-hand-over", "switch"}:
+            assert response.status_code == 422  # no plan, no arguments, no time, nobody, nothing named
         else:
             assert response.status_code == 303
 

@@ -1,0 +1,115 @@
+"""What a list of questions is narrowed to: read from an address, written back to one, and as a condition."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from django.db.models import Q
+
+from runs import lifecycle
+from runs.selectors import now
+
+MINE, TEAM, SNOOZED, DECIDED = "mine", "team", "snoozed", "decided"
+TABS = (MINE, TEAM, SNOOZED, DECIDED)
+AGES: dict[str, tuple[str, datetime.timedelta]] = {
+    "1h": ("for over an hour", datetime.timedelta(hours=1)),
+    "4h": ("for over 4 hours", datetime.timedelta(hours=4)),
+    "1d": ("for over a day", datetime.timedelta(days=1)),
+}
+KINDS: dict[str, str] = {
+    lifecycle.ReviewKind.ACTION: "Approvals",
+    lifecycle.ReviewKind.PLAN: "Plans",
+    lifecycle.ReviewKind.QUESTION: "Questions",
+    lifecycle.ReviewKind.IN_DOUBT: "Did it happen?",
+    lifecycle.ReviewKind.FAILURE: "Failed runs",
+    lifecycle.ReviewKind.BUDGET: "Budget used up",
+}
+TIERS: dict[int, str] = {3: "Final", 2: "Goes out", 1: "Can be undone"}
+LONGEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """One narrowing of the inbox; empty texts and None leave everything."""
+
+    tab: str = ""
+    kind: str = ""
+    tier: int | None = None
+    overdue: bool = False
+    tool: str = ""
+    agent: str = ""
+    age: str = ""
+    earlier: bool = False  # of what was decided: not only today's
+
+    @property
+    def narrowed(self) -> bool:
+        """Return whether anything but the tab is chosen."""
+        return self != Filters(tab=self.tab, earlier=self.earlier)
+
+    @property
+    def query(self) -> str:
+        """Return these as the query string of an address, always in the same order; empty for none."""
+        parts = {
+            "tab": self.tab,
+            "kind": self.kind,
+            "tier": "" if self.tier is None else str(self.tier),
+            "overdue": "1" if self.overdue else "",
+            "tool": self.tool,
+            "agent": self.agent,
+            "age": self.age,
+            "earlier": "1" if self.earlier else "",
+        }
+        return urlencode({name: value for name, value in parts.items() if value})
+
+    def but(self, **other: Any) -> Filters:
+        """Return these with other values."""
+        return replace(self, **other)
+
+    def condition(self, prefix: str = "") -> Q:
+        """Return what a question must be; `prefix` leads to it from another table's rows."""
+        found = Q()
+        if self.kind:
+            found &= Q(**{f"{prefix}kind": self.kind})
+        if self.tier is not None:
+            found &= Q(**{f"{prefix}tier": self.tier, f"{prefix}action__isnull": False})
+        if self.overdue:
+            found &= Q(**{f"{prefix}due_at__lt": now.ClockNow()})
+        if self.tool:
+            found &= Q(**{f"{prefix}action__tool": self.tool})
+        if self.agent:
+            found &= Q(**{f"{prefix}run__agent_version__agent__name": self.agent})
+        if self.age:
+            found &= Q(**{f"{prefix}opened_at__lt": now.ClockNow() - AGES[self.age][1]})
+        return found
+
+
+def read(params: Mapping[str, str]) -> Filters:
+    """Return what the parameters of an address ask for; what can't be read is left out."""
+    tier = params.get("tier", "")
+    return Filters(
+        tab=_known(params.get("tab", ""), TABS),
+        kind=_known(params.get("kind", ""), KINDS),
+        tier=int(tier) if tier in {"0", "1", "2", "3"} else None,
+        overdue=params.get("overdue") == "1",
+        tool=_text(params.get("tool", "")),
+        agent=_text(params.get("agent", "")),
+        age=_known(params.get("age", ""), AGES),
+        earlier=params.get("earlier") == "1",
+    )
+
+
+def of(query: str) -> Filters:
+    """Return the filters of a query string, as a form or a stored view carries it."""
+    return read(dict(parse_qsl(query[:2000])))
+
+
+def _known(value: str, choices: Any) -> str:
+    return value if value in choices else ""
+
+
+def _text(value: str) -> str:
+    return "" if "\x00" in value else value.strip()[:LONGEST]

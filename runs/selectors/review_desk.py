@@ -1,0 +1,57 @@
+"""The review page's part about who has the question and when: put off, handed over, and to whom it could be."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.db.models import Q
+
+from runs import lifecycle, models, rights
+from runs.models import desk
+from runs.selectors import deciding, inbox_models, inbox_rows
+
+MANY = 200
+
+
+def shown(review: Any, viewer: deciding.Viewer) -> inbox_models.Desk | None:
+    """Return it, in two queries; None where this person couldn't answer the question or nobody can any more."""
+    handed = inbox_rows.handed(review, viewer)
+    if review.status != lifecycle.Review.OPEN:
+        return None
+    if not rights.may_answer(viewer.roles, review.kind, review.groups):
+        return inbox_models.Desk(handed=handed) if handed else None
+    return inbox_models.Desk(
+        handed=handed,
+        snoozed_until=_snoozed(review, viewer),
+        spans=tuple(
+            inbox_models.Span(value=name, label=words, until=until)
+            for name, (words, _) in desk.SPANS.items()
+            if (until := models.Snooze.end(review, name, review.now)) is not None
+        ),
+        people=_people(review, viewer),
+        may=True,
+    )
+
+
+def _snoozed(review: Any, viewer: deciding.Viewer) -> datetime.datetime | None:
+    own = models.Snooze.objects.filter(review=review, person=viewer.user, until__gt=review.now)
+    return own.values_list("until", flat=True).first()
+
+
+def _people(review: models.Review, viewer: deciding.Viewer) -> tuple[inbox_models.Person, ...]:
+    """Return who else may answer it, by name, after the reader; not who has it already."""
+    allowed = Q(groups__name__in=rights.answerers(review.kind, review.groups)) | Q(is_superuser=True)
+    rows = models.User.objects.filter(allowed, is_active=True).distinct().order_by("username")[:MANY]
+    has = getattr(review, "handover", None)
+    found = [row for row in rows if has is None or has.to_id != row.pk]
+    found.sort(key=lambda row: row.pk != viewer.user.pk)
+    return tuple(
+        inbox_models.Person(
+            value=row.pk,
+            label="Me" if row.pk == viewer.user.pk else row.display(),
+            me=row.pk == viewer.user.pk,
+        )
+        for row in found
+        if row.pk != viewer.user.pk or has is not None
+    )
