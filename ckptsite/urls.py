@@ -6,7 +6,19 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from ckptsite import health
-from runs.views import accounts, controls, desk, effects, events, inbox, redrives, reviews, run_pages, runs
+from runs.views import (
+    accounts,
+    controls,
+    desk,
+    effects,
+    events,
+    inbox,
+    plans,
+    redrives,
+    reviews,
+    run_pages,
+    runs,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
@@ -24,7 +36,8 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/<int:run_id>/", run_pages.timeline, name="run"),
     path("runs/<int:run_id>/plan/", run_pages.plan, name="run-plan"),
-    path("runs/<int:run_id>/plan/edit/", run_pages.edit_plan, name="run-plan-edit"),
+    path("runs/<int:run_id>/plan/edit/", plans.edit, name="run-plan-edit"),
+    path("runs/<int:run_id>/plan/versions/", plans.versions, name="run-plan-versions"),
     path("runs/<int:run_id>/transcript/", run_pages.transcript, name="run-transcript"),
     path("runs/<int:run_id>/effects/", run_pages.effects, name="run-effects"),
     path("runs/<int:run_id>/effects/undo/", effects.undo, name="run-undo"),

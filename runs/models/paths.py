@@ -119,12 +119,17 @@ def uses(path: Path, own: int | None, occurrence: Occurrence) -> bool:
     return not off(path, own, [occurrence])
 
 
-def plan(run: Run, version: int) -> Plan | None:
-    """Return a version of the plan on the run's path: its own, or an ancestor's from before the cut."""
+def plans(run: Run) -> QuerySet[Plan]:
+    """Return the versions of the plan on the run's path: its own, and its ancestors' from before the cut."""
     held = Q(run=run.pk)
     for ancestor, last in run.path:
         held |= Q(run=ancestor, position__lte=last)
-    return Plan.objects.filter(held, version=version).order_by("-position").first()
+    return Plan.objects.filter(held)
+
+
+def plan(run: Run, version: int) -> Plan | None:
+    """Return a version of the plan on the run's path."""
+    return plans(run).filter(version=version).order_by("-position").first()
 
 
 def in_the_world(roots: Collection[int]) -> QuerySet[Occurrence]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runs.providers import contract, playbook, playbook_format, replay
+from runs.providers import contract, playbook, playbook_format, playbook_order, replay
+from runs.providers.playbook_order import Doubt as Doubt
 
 _PROVIDERS: dict[str, contract.Provider] = {
     provider.name: provider for provider in (playbook.Playbook(), replay.Replay())
@@ -28,6 +29,26 @@ def check_step(provider: str, body: Mapping[str, Any], tools: tuple[str, ...]) -
     """Refuse (ValueError, one sentence) a plan step that this provider can't carry out with these tools."""
     if provider == playbook.Playbook.name:
         playbook_format.check_planned(body, tools)
+
+
+def doubts(
+    provider: str,
+    definition: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    *,
+    before: Sequence[Mapping[str, Any]],
+    closed: frozenset[str],
+) -> tuple[Doubt, ...]:
+    """Return what is wrong with the order of a plan's open steps for this provider; a model reads them as words."""
+    if provider != playbook.Playbook.name:
+        return ()
+    loops = playbook_order.loops(definition)
+    return playbook_order.doubts(steps, before=before, closed=closed, loops=loops)
+
+
+def follows_plan(provider: str) -> bool:
+    """Return whether the plan itself is what this provider does, so that no model reads anything."""
+    return provider == playbook.Playbook.name
 
 
 def names() -> tuple[str, ...]:

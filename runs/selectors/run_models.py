@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from runs.selectors import page_models
 
@@ -127,18 +127,6 @@ class PlanStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanForm:
-    """The plan as text to change; `blocked` says why it can't be now. Drawn with what was typed after an error."""
-
-    base: int
-    text: str = ""
-    reason: str = ""
-    blocked: str = ""
-    conflict: str = ""
-    errors: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlanPage:
     header: RunHeader
     version: int
@@ -146,7 +134,8 @@ class PlanPage:
     made_at: Moment | None
     steps: tuple[PlanStep, ...]
     page: page_models.Page
-    form: PlanForm | None
+    may_edit: bool
+    blocked: str  # why its plan can't be changed now
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import TextField
 from django.db.models.functions import Cast, Left
 
-from runs import exact, lifecycle, models
-from runs.selectors import deciding, keyset, ledger, plan_form, run_header, run_models, tools
+from runs import exact, lifecycle, models, rights
+from runs.selectors import deciding, keyset, ledger, plan_editor, run_header, run_models, tools
 
 SIZE = 100
 BODY = 20_000
@@ -30,10 +30,8 @@ def page(
     run: models.Run,
     viewer: deciding.Viewer,
     params: Mapping[str, str],
-    *,
-    form: run_models.PlanForm | None = None,
 ) -> run_models.PlanPage:
-    """Return one page of the plan's steps, with the form to change it, or as it was sent."""
+    """Return one page of the plan's steps."""
     rows, paging = keyset.page(
         models.PlanStep.objects.filter(run=run)
         .defer("body")
@@ -72,7 +70,8 @@ def page(
         made_at=version.created_at if version else None,
         steps=tuple(_step(row, actions.get(row.key), reviews, receipts) for row in rows),
         page=paging,
-        form=form or plan_form.empty(run, viewer),
+        may_edit=viewer.may(rights.Act.EDIT_PLAN) and not plan_editor.blocked(run),
+        blocked=plan_editor.blocked(run) if viewer.may(rights.Act.EDIT_PLAN) else "",
     )
 
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runs import exact, hints, lifecycle, models, rights
-from runs.models import paths
+from runs import exact, hints, lifecycle, models, plan_changes, rights
+from runs.models import standing
 from runs.providers import registry as providers
 from runs.tools import registry
 from runs.transitions import audit, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
-from runs.transitions.steps import guards, plans
+from runs.transitions.steps import plans
 
 MAX_STEPS = 1_000
 _WAITS = frozenset({lifecycle.Run.PAUSED, lifecycle.Run.WAITING})
@@ -48,13 +48,16 @@ def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
         raise Invalid("Say why the plan changes; the reason stays with the version.")
     with committing("edit_plan"):
         run = inbox.lock(run_id)
-        now = _current(run)
+        now = standing.of(run)
         wanted = _stamped(_checked(run, edit.steps), [step.definition for step in now], user)
         made = _made_before(run, edit, wanted, user)
         if made is not None:
             return made
         _check_rest(run, edit)
+        if wanted == [step.definition for step in now]:
+            raise Invalid("Nothing differs from the plan as it stands.")
         _check_locked(now, wanted)
+        _check_order(run, now, wanted)
         run.fence += 1
         lines = log.Log(run)
         change = plans.Change(steps=tuple(wanted), reason=reason)
@@ -70,7 +73,9 @@ def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
                 "plan_version",
             ]
         )
-        overtaken = [[*step.call, step.id] for step in now if step.call and _changed(step, now, wanted)]
+        overtaken = [
+            [*step.call, step.id] for step in now if step.call and plan_changes.overtakes(step, now, wanted)
+        ]
         content = {"version": plan.version, "digest": plan.digest, "overtaken": overtaken, "reason": reason}
         inbox.leave(run, models.Fact.Kind.PLAN_EDIT, content, by=user, mover="P")
         audit.append(
@@ -79,40 +84,6 @@ def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
         )  # fmt: skip
         hints.changed(run.pk, inbox=bool(overtaken))
         return plan
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Step:
-    """A step of the plan as it stands: where its open call is, whether it can still be changed."""
-
-    id: str
-    definition: Mapping[str, Any]
-    ahead: bool  # not closed
-    locked: bool  # it has an intent, or is over
-    call: tuple[int, int] | None  # its open call
-    irreversible: bool
-
-
-def _current(run: models.Run) -> list[_Step]:
-    rows = list(models.PlanStep.objects.filter(run=run).order_by("order"))
-    actions = {(row.reply_position, row.call_index): row for row in paths.open_actions(run)}
-    found = []
-    for row in rows:
-        ahead = row.state in {lifecycle.Step.PENDING, lifecycle.Step.ACTIVE}
-        at = (row.reply_position, row.call_index) if row.state == lifecycle.Step.ACTIVE else None
-        call = (at[0], at[1]) if at and at[0] is not None and at[1] is not None else None
-        action = actions.get(call) if call else None
-        found.append(
-            _Step(
-                id=row.key,
-                definition={"id": row.key, "title": row.title, "body": row.body},
-                ahead=ahead,
-                locked=not ahead or (action is not None and action.attempt > 0),
-                call=call,
-                irreversible=action is not None and action.effect == "irreversible",
-            )
-        )
-    return found
 
 
 def _checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
@@ -150,7 +121,7 @@ def _check_tool(step: Mapping[str, Any]) -> None:
         tool = registry.get(named) if isinstance(named, str) else None
     except registry.UnknownTool as error:
         raise ValueError(str(error)) from error
-    if body.get(guards.GATE) and ("finish" in body or (tool is not None and tool.risk() == 0)):
+    if body.get(plan_changes.GATE) and ("finish" in body or (tool is not None and tool.risk() == 0)):
         raise ValueError(
             f"step {step['id']!r} changes nothing outside, so nobody could be asked; put the gate on one that does."
         )
@@ -166,7 +137,7 @@ def _stamped(
     found = []
     for step in steps:
         body = dict(step["body"])
-        for guard in guards.GUARDS:
+        for guard in plan_changes.GUARDS:
             before = bodies.get(step["id"], {}).get(guard)
             if not body.get(guard):
                 body.pop(guard, None)
@@ -199,7 +170,7 @@ def _check_rest(run: models.Run, edit: Edit) -> None:
         raise Stale(f"The plan has version {run.plan_version} by now; you changed version {edit.base}.")
 
 
-def _check_locked(now: list[_Step], wanted: list[dict[str, Any]]) -> None:
+def _check_locked(now: list[plan_changes.Standing], wanted: list[dict[str, Any]]) -> None:
     """Refuse to change, move or take out what has started: only what is still ahead can be edited."""
     kept = {step["id"]: step for step in wanted}
     locked = [step for step in now if step.locked]
@@ -212,25 +183,17 @@ def _check_locked(now: list[_Step], wanted: list[dict[str, Any]]) -> None:
         raise Invalid("Steps that have started or are over have to keep their order.")
 
 
-def _changed(step: _Step, now: list[_Step], wanted: list[dict[str, Any]]) -> bool:
-    """Return whether the edit overtakes what was proposed for a step: its tool, arguments, gate, or what comes before.
-
-    The steps before count for what can't be taken back. A title or a lock changes nothing that was asked about.
-    """
-    if step.locked:
-        return False
-    at = next((index for index, other in enumerate(wanted) if other["id"] == step.id), None)
-    if at is None:
-        return True
-    old, new = ({**body, guards.LOCK: None} for body in (step.definition["body"], wanted[at]["body"]))
-    if old != new:
-        return True
-    closed = {other.id for other in now if not other.ahead}
-    index = [other.id for other in now].index(step.id)
-    before = [other.definition for other in now[:index] if other.ahead]
-    after = [other for other in wanted[:at] if other["id"] not in closed]
-    return step.irreversible and _order(before) != _order(after)
-
-
-def _order(steps: Sequence[Mapping[str, Any]]) -> list[Any]:
-    return [(step["id"], {**step["body"], guards.LOCK: None}) for step in steps]
+def _check_order(run: models.Run, now: list[plan_changes.Standing], wanted: list[dict[str, Any]]) -> None:
+    """Refuse a plan in which a step that is still to be done would not find what it reads."""
+    version = run.agent_version
+    found = providers.doubts(
+        version.provider,
+        version.definition,
+        wanted,
+        before=[step.definition for step in now],
+        closed=frozenset(step.id for step in now if not step.ahead),
+    )
+    fatal = next((doubt for doubt in found if doubt.fatal), None)
+    if fatal is not None:
+        title = next(step["title"] for step in wanted if step["id"] == fatal.step)
+        raise Invalid(f"Step “{title}”: {fatal.sentence}")

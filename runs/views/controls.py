@@ -20,7 +20,8 @@ def pause(request: doors.Request, run_id: int) -> HttpResponse:
     access.require(request.user, rights.Act.PAUSE)
     holds.pause(run.pk, reason=request.POST.get("reason", ""), by=doors.actor(request))
     messages.success(request, "Paused. Nothing more is started until somebody resumes it.")
-    return doors.lead(request, reverse("run", args=[run.pk]))
+    to = "run-plan-edit" if request.POST.get("next") == "plan" else "run"
+    return doors.lead(request, reverse(to, args=[run.pk]))
 
 
 @require_POST

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from runs import access, exact, models, rights
-from runs.forms import plans
 from runs.selectors import (
     deciding,
     run_effects,
-    run_models,
     run_plan,
     run_timeline,
     run_transcript,
     run_usage,
 )
-from runs.transitions import plan_edits, refusals
 from runs.views import doors
 
 Select = Callable[[models.Run, deciding.Viewer, dict[str, str]], Any]
@@ -48,36 +42,6 @@ def timeline(request: doors.Request, run_id: int) -> HttpResponse:
 def plan(request: doors.Request, run_id: int) -> HttpResponse:
     """What is still to be done."""
     return _draw(request, run_id, "run/plan.html", run_plan.page)
-
-
-@require_POST
-@doors.allowed(rights.Act.VIEW)
-def edit_plan(request: doors.Request, run_id: int) -> HttpResponse:
-    """Save another plan: 422 for what is none, 409 when the run goes on by now; what was typed is kept."""
-    run = access.run_for(request.user, run_id)
-    access.require(request.user, rights.Act.EDIT_PLAN)
-    given = plans.read(request.POST.dict())
-    if given.errors:
-        return _plan_again(request, run, given, status=422)
-    edit = plan_edits.Edit(base=given.base, steps=given.steps, reason=given.reason)
-    try:
-        plan = plan_edits.save(run.pk, edit, by=doors.actor(request))
-    except refusals.Invalid as refusal:
-        return _plan_again(request, run, replace(given, errors={"steps": refusal.message}), status=422)
-    except refusals.Stale as refusal:
-        return _plan_again(request, run, given, status=409, conflict=refusal.message)
-    messages.success(request, f"Plan version {plan.version} saved.")
-    return doors.lead(request, reverse("run-plan", args=[run.pk]))
-
-
-def _plan_again(
-    request: doors.Request, run: models.Run, given: plans.Given, *, status: int, conflict: str = ""
-) -> HttpResponse:
-    form = run_models.PlanForm(
-        base=given.base, text=given.text, reason=given.reason, errors=given.errors, conflict=conflict
-    )
-    page = run_plan.page(run, doors.viewer(request), {}, form=form)
-    return render(request, "run/plan.html", {"section": "runs", "page": page}, status=status)
 
 
 @require_safe

@@ -14,7 +14,7 @@ from tests import factories
 from tests.engine.conftest import go, step
 from tests.pages.conftest import As
 from tests.pages.test_pages import RUN_PAGES, text
-from tests.pages.test_plan_form import token_of
+from tests.pages.test_plan_editor import token_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-GATE, LOCK = "gate", "lock"
-GUARDS = (GATE, LOCK)
+from runs.plan_changes import GATE as GATE
+from runs.plan_changes import GUARDS as GUARDS
+from runs.plan_changes import LOCK as LOCK
 
 Step = Mapping[str, Any]
 

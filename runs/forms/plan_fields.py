@@ -1,0 +1,83 @@
+"""The fields of one plan step: read from a form into its definition; what isn't a field stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs import exact, plan_changes
+
+Step = Mapping[str, Any]
+PREFIX = "s-"
+TEXTS = ("tool", "each", "as", "key", "row_title", "if", "note")
+"""Fields of the body that are texts, or absent."""
+
+
+def typed(post: Mapping[str, str]) -> dict[str, str]:
+    """Return the step's fields as they were typed, by name without the prefix."""
+    return {name.removeprefix(PREFIX): value for name, value in post.items() if name.startswith(PREFIX)}
+
+
+def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
+    """Return the step with what was typed, and one sentence for each field that can't stay so."""
+    errors: dict[str, str] = {}
+    title = given.get("title", "").strip()
+    if not title:
+        errors[f"{PREFIX}title"] = "Give the step a title."
+    elif len(title) > 300:
+        errors[f"{PREFIX}title"] = "The title is too long: at most 300 characters."
+    body = dict(step["body"])
+    for name in TEXTS:
+        if name in given:
+            _put(body, name, _kept(str(body.get(name) or ""), given[name].strip()))
+    if "with" in given:
+        _arguments(body, given["with"], errors)
+    if "summary" in given:
+        _ending(body, given, errors)
+    # A box that isn't ticked is not sent at all.
+    if "required" in given or "required-shown" in given:
+        body.pop("required", None)
+        if "required" not in given:
+            body["required"] = False
+    for name in plan_changes.GUARDS:
+        if f"{name}-shown" in given and bool(body.get(name)) != (name in given):
+            _put(body, name, name in given)
+    return {**step, "title": _kept(step["title"], title), "body": body}, errors
+
+
+def _kept(old: str, text: str) -> str:
+    """Return what was typed, or the old text where only the form's own line ends and spaces differ."""
+    return old if old.split() == text.split() else text.replace("\r\n", "\n")
+
+
+def _put(body: dict[str, Any], name: str, value: Any) -> None:
+    body.pop(name, None)
+    if value:
+        body[name] = value
+
+
+def _arguments(body: dict[str, Any], text: str, errors: dict[str, str]) -> None:
+    if not text.strip():
+        body.pop("with", None)
+        return
+    try:
+        value = exact.parse(text)
+    except exact.NotExact as error:
+        errors[f"{PREFIX}with"] = str(error)
+        return
+    if not isinstance(value, Mapping):
+        errors[f"{PREFIX}with"] = 'The arguments are an object: {"name": value}.'
+        return
+    body["with"] = value
+
+
+def _ending(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
+    ending: dict[str, Any] = {"summary": given["summary"]}
+    if not given["summary"].strip():
+        errors[f"{PREFIX}summary"] = "Say how the run ends, in a sentence."
+    if given.get("result", "").strip():
+        try:
+            ending["result"] = exact.parse(given["result"])
+        except exact.NotExact as error:
+            errors[f"{PREFIX}result"] = str(error)
+    body["finish"] = ending

@@ -1,0 +1,167 @@
+"""What one version of a plan changes about another, and what an edit overtakes: pure.
+
+A step is {"id", "title", "body"}; it is the same step as long as it keeps its id.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runs import differences, exact
+
+GATE, LOCK = "gate", "lock"
+GUARDS = (GATE, LOCK)
+"""What people put on steps: a gate asks before the step, a lock keeps the agent from changing it."""
+
+ADDED, REMOVED, MOVED, CHANGED = "added", "removed", "moved", "changed"
+
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """How one step differs between two versions; places count from 1."""
+
+    id: str
+    title: str
+    kinds: tuple[str, ...]
+    was: int | None
+    now: int | None
+    differences: tuple[differences.Difference, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A step of the plan as it stands: where its open call is, whether it can still be changed."""
+
+    id: str
+    definition: Step
+    state: str
+    ahead: bool  # not closed
+    locked: bool  # it has an intent, or is over
+    call: tuple[int, int] | None  # its open call
+    irreversible: bool
+
+
+def between(old: Sequence[Step], new: Sequence[Step]) -> tuple[Change, ...]:
+    """Return the steps that differ, in the new order, then those that are gone."""
+    before = {step["id"]: (place, step) for place, step in enumerate(old, start=1)}
+    after = {step["id"] for step in new}
+    kept = [step["id"] for step in new if step["id"] in before]
+    still = _still([before[name][0] for name in kept])
+    moved = {name for name, stays in zip(kept, still, strict=True) if not stays}
+    found = []
+    for place, step in enumerate(new, start=1):
+        name = step["id"]
+        if name not in before:
+            found.append(Change(id=name, title=step["title"], kinds=(ADDED,), was=None, now=place))
+            continue
+        was, other = before[name]
+        changes = _differences(other, step)
+        kinds = ((MOVED,) if name in moved else ()) + ((CHANGED,) if changes else ())
+        if kinds:
+            found.append(
+                Change(id=name, title=step["title"], kinds=kinds, was=was, now=place, differences=changes)
+            )
+    for name, (was, step) in before.items():
+        if name not in after:
+            found.append(Change(id=name, title=step["title"], kinds=(REMOVED,), was=was, now=None))
+    return tuple(found)
+
+
+def merged(base: Sequence[Step], mine: Sequence[Step], theirs: Sequence[Step]) -> list[Step]:
+    """Return their version with what I changed of the base applied: my words, my additions, removals and order.
+
+    Where both changed the same step, mine counts; a step that they changed and I removed stays.
+    """
+    was = {step["id"]: step for step in base}
+    my = {step["id"]: step for step in mine}
+    gone = {name for name in was if name not in my}
+    found: list[Step] = []
+    for step in theirs:
+        name = step["id"]
+        if name in gone and not _differences(was[name], step):
+            continue
+        changed = name in my and (name not in was or bool(_differences(was[name], my[name])))
+        found.append(my[name] if changed else step)
+    there = {step["id"] for step in found}
+    if [step["id"] for step in base if step["id"] in my] != [
+        step["id"] for step in mine if step["id"] in was
+    ]:
+        places = [at for at, step in enumerate(found) if step["id"] in my]
+        order = {name: at for at, name in enumerate(my)}
+        for at, step in zip(
+            places, sorted((found[at] for at in places), key=lambda step: order[step["id"]]), strict=True
+        ):
+            found[at] = step
+    for at, step in enumerate(mine):
+        if step["id"] not in was and step["id"] not in there:
+            before = {other["id"] for other in mine[:at]}
+            place = max((i + 1 for i, other in enumerate(found) if other["id"] in before), default=0)
+            found.insert(place, step)
+    return found
+
+
+def overtakes(step: Standing, now: Sequence[Standing], wanted: Sequence[Step]) -> bool:
+    """Return whether the edit overtakes what was proposed for a step: its tool, arguments, gate, or what comes before.
+
+    The steps before count for what can't be taken back. A title or a lock changes nothing that was asked about.
+    """
+    if step.locked:
+        return False
+    at = next((index for index, other in enumerate(wanted) if other["id"] == step.id), None)
+    if at is None:
+        return True
+    old, new = ({**body, LOCK: None} for body in (step.definition["body"], wanted[at]["body"]))
+    if old != new:
+        return True
+    closed = {other.id for other in now if not other.ahead}
+    index = [other.id for other in now].index(step.id)
+    before = [other.definition for other in now[:index] if other.ahead]
+    after = [other for other in wanted[:at] if other["id"] not in closed]
+    return step.irreversible and _order(before) != _order(after)
+
+
+def _order(steps: Sequence[Step]) -> list[Any]:
+    return [(step["id"], {**step["body"], LOCK: None}) for step in steps]
+
+
+def _differences(old: Step, new: Step) -> tuple[differences.Difference, ...]:
+    return differences.between(_told(old), _told(new))
+
+
+def _told(step: Step) -> dict[str, Any]:
+    body = {("arguments" if name == "with" else name): value for name, value in step["body"].items()}
+    for guard in GUARDS:
+        if not body.get(guard):
+            body.pop(guard, None)
+        elif body[guard] is True:  # not saved yet: it will say whose it is
+            body[guard] = {}
+    return {"title": step["title"], **body}
+
+
+def _still(places: Sequence[int]) -> list[bool]:
+    """Return which of the places keep their order: a longest growing row of them; the others were moved."""
+    ends: list[int] = []
+    length: list[int] = []
+    for place in places:
+        at = bisect.bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+        length.append(at + 1)
+    wanted, kept = len(ends), [False] * len(places)
+    for at in range(len(places) - 1, -1, -1):
+        if length[at] == wanted:
+            kept[at], wanted = True, wanted - 1
+    return kept
+
+
+def text_of(value: str | None, *, limit: int = 400) -> str:
+    """Return one side of a difference for people: a text without its quotes, cut where it is very long."""
+    if value is None:
+        return ""
+    known = exact.parse(value)
+    shown = known if isinstance(known, str) else value
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
