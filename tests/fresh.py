@@ -107,7 +107,7 @@ def migrated() -> None:
 
 def _key() -> str:
     """Return a digest of every migration, in the order in which they are applied, and of the server's version."""
-    found = hashlib.sha256(str(connection.pg_version).encode())
+    found = hashlib.sha256(str(connection.get_database_version()).encode())
     for (app, name), migration in sorted(MigrationLoader(connection).disk_migrations.items()):
         found.update(f"{app} {name}".encode())
         found.update(Path(inspect.getfile(type(migration))).read_bytes())
