@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from runs import models, rights
+from runs.models import cuts
 
 Person = models.User | AnonymousUser
 Row = TypeVar("Row")
@@ -98,6 +99,11 @@ def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
     """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
     see(user)
     return _one(models.Entry.objects.filter(run_id=run_id, position=position).first(), "entry", position)
+
+
+def checkpoint_for(user: Person, run_id: int, number: int) -> cuts.Cut:
+    """Return a checkpoint of a run's path. Refuses 404 for who may not see it and where there is none."""
+    return _one(cuts.find(run_for(user, run_id), number), "checkpoint", number)
 
 
 def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occurrence:

@@ -11,6 +11,7 @@ from runs import lifecycle, models, rights
 from runs.models import paths
 from runs.selectors import (
     deciding,
+    failures,
     inbox_rows,
     now,
     page_models,
@@ -26,6 +27,7 @@ TABS = (
     ("run", "Timeline"),
     ("run-plan", "Plan"),
     ("run-transcript", "Transcript"),
+    ("run-checkpoints", "Checkpoints"),
     ("run-effects", "Effects"),
     ("run-usage", "Usage"),
 )
@@ -92,7 +94,17 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         ),
         may_redrive=viewer.may(rights.Act.REDRIVE),
         lineage=_lineage(run),
+        beside=_beside(run),
+        last_good=failures.last_good(run) if run.status == lifecycle.Run.FAILED else None,
     )
+
+
+def _beside(run: models.Run) -> int | None:
+    """Return the attempt that this one goes on from, else the newest other one of the lineage."""
+    if run.path:
+        return int(run.path[-1][0])
+    others = models.Run.objects.filter(root=run.root_id).exclude(pk=run.pk)
+    return others.order_by("-pk").values_list("pk", flat=True).first()
 
 
 def meters(run: models.Run, moment: datetime.datetime) -> tuple[run_models.Meter, ...]:

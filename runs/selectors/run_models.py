@@ -74,6 +74,8 @@ class RunHeader:
     ]  # name = URL name: run, run-plan, run-transcript, run-effects, run-usage
     may_redrive: bool = False
     lineage: str = ""  # "Attempt 2 of this work", or empty
+    beside: int | None = None  # an attempt of the same work to compare it with
+    last_good: int | None = None  # the newest checkpoint before a failure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +107,25 @@ class TimelineGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TakeOver:
+    """The form that makes a re-drive of a dry run, with what was typed after an error."""
+
+    run_id: int
+    current_id: int  # the attempt whose place is taken
+    goes_on: bool  # that attempt hasn't ended, so it is stopped
+    checkpoint: int
+    token: str
+    reason: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimelinePage:
     header: RunHeader
     groups: tuple[TimelineGroup, ...]  # newest first
     page: page_models.Page
+    failures: bool = False  # nothing else is shown
+    over: TakeOver | None = None  # of a dry run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from runs import lifecycle, models
+from runs import lifecycle, models, rights
 from runs.selectors import (
     deciding,
+    failures,
     keyset,
     now,
     run_header,
@@ -14,6 +15,7 @@ from runs.selectors import (
     run_log,
     run_models,
     run_words,
+    take_over,
     words,
 )
 
@@ -22,16 +24,25 @@ FOLD_FROM = 2
 NAMED = 3
 
 
-def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) -> run_models.TimelinePage:
-    """Return one page of the timeline."""
+def page(
+    run: models.Run,
+    viewer: deciding.Viewer,
+    params: Mapping[str, str],
+    *,
+    given: Mapping[str, str] | None = None,
+    error: str = "",
+) -> run_models.TimelinePage:
+    """Return one page of the timeline, or of its failures; `given` is what was typed to take a dry run over."""
+    only = params.get("only") == "failures"
     rows, paging = keyset.page(
-        run_log.cut(models.Entry.objects.filter(run=run)),
+        run_log.cut(failures.among(run) if only else models.Entry.objects.filter(run=run)),
         by=("position",),
         params=params,
         size=SIZE,
-        total=run.position,
+        keep={"only": "failures"} if only else None,
+        total=None if only else run.position,
     )
-    lines = [run_log.line(row) for row in rows]
+    lines = [line for line in map(run_log.line, rows) if not only or failures.is_one(line)]
     names = run_log.names(run, lines, viewer=viewer.user)
     agent = run.agent_version.agent
     starter = names.person(run.created_by.username)
@@ -41,7 +52,11 @@ def page(run: models.Run, viewer: deciding.Viewer, params: Mapping[str, str]) ->
         if not _said_by_the_result(line)
     ]
     return run_models.TimelinePage(
-        header=run_header.header(run, viewer, tab="run"), groups=tuple(groups(items)), page=paging
+        header=run_header.header(run, viewer, tab="run"),
+        groups=tuple(groups(items)),
+        page=paging,
+        failures=only,
+        over=take_over.form(run, given or {}, error=error) if viewer.may(rights.Act.REDRIVE) else None,
     )
 
 

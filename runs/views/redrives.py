@@ -7,13 +7,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from runs import access, inputs, models, rights
-from runs.selectors import redrive_page
+from runs.selectors import redrive_page, run_timeline
 from runs.transitions import branches, redrives, refusals
 from runs.views import doors
 
@@ -67,6 +67,34 @@ def separate(request: doors.Request, run_id: int) -> HttpResponse:
     page = redrive_page.separate(run, number, request.POST.dict(), earlier.occurrences, errors=errors)
     context = {"section": "runs", "page": page, "run": run, "acknowledged": earlier.digest}
     return render(request, "run/separate.html", context, status=status)
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def take_over(request: doors.Request, run_id: int) -> HttpResponse:
+    """Make a live attempt of a dry run: 422 for what can't be, 409 when another attempt has taken over by now."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.REDRIVE)
+    if run.mode != models.Run.Mode.DRY_RUN:
+        raise Http404("Only a dry run can be taken over.")
+    given = request.POST.dict()
+    try:
+        new = branches.take_over(
+            run.pk,
+            reason=given.get("reason", ""),
+            by=doors.actor(request),
+            token=given.get("token", ""),
+            seen=_number(given.get("seen")),
+        )
+    except refusals.Invalid as refusal:
+        error, status = refusal.message, 422
+    except refusals.Stale as refusal:
+        error, status = refusal.message, 409
+    else:
+        messages.success(request, f"Run {new.pk} takes dry run {run.pk} over.")
+        return doors.lead(request, reverse("run", args=[new.pk]))
+    page = run_timeline.page(run, doors.viewer(request), {}, given=given, error=error)
+    return render(request, "run/timeline.html", {"section": "runs", "page": page}, status=status)
 
 
 def _separated(request: doors.Request, run: models.Run, number: int | None) -> models.Run:

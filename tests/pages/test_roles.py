@@ -26,6 +26,7 @@ ONLY_POST = {
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
     "run-undo": {"reviewer", "operator", "admin"},
+    "run-take-over": {"operator", "admin"},
     "switch": {"admin"},
 }
 STREAM = "events"  # has tests of its own: it never ends
@@ -48,7 +49,7 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
-    if name == "run-entry":
+    if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
     if name == "run" or name.startswith("run-"):
         return reverse(name, args=[house.asked.pk])
@@ -104,8 +105,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw", "review-wake"}:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off
-        elif name == "run-undo":
-            assert response.status_code == 404  # no effect is named
+        elif name in {"run-undo", "run-take-over"}:
+            assert response.status_code == 404  # no effect is named, no dry run
         elif name in {"review-edit", "review-snooze", "review-hand-over", "switch"}:
             assert response.status_code == 422  # no arguments, no time, nobody, nothing named
         else:

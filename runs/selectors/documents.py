@@ -1,0 +1,125 @@
+"""Two checkpoints as values that can be compared: plan, arguments, results, budget and effects, the latter by key.
+
+What both have in common is left out: a call that was closed before their paths part is the same in both. A patch made
+of these is one of the whole documents too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runs import lifecycle, models, state
+from runs.models import cuts, paths
+from runs.selectors import ledger, past
+
+EFFECTS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """The state at a checkpoint as one value. `whole`: nothing was left out for its size."""
+
+    value: dict[str, Any]
+    whole: bool
+    labels: Mapping[str, str]  # of calls and effects, by key
+
+
+def whole(cut: cuts.Cut) -> Document:
+    """Return everything that makes up the state at a checkpoint."""
+    return _documents([cut], after=0)[0]
+
+
+def pair(one: cuts.Cut, other: cuts.Cut) -> tuple[Document, Document]:
+    """Return both, without the calls that were closed before they part."""
+    common = cuts.shared(one.path, other.path)
+    first, second = _documents([one, other], after=past.last_reply(one, until=common) - 1)
+    return first, second
+
+
+def _documents(found: list[cuts.Cut], *, after: int) -> list[Document]:
+    rows = _in_lineages(found)
+    return [_document(cut, rows, after=after) for cut in found]
+
+
+def _document(cut: cuts.Cut, rows: list[models.Occurrence], *, after: int) -> Document:
+    was, calls = past.at(cut), past.calls(cut, after=after)
+    off = {row.pk for row in paths.off(cut.path, None, rows)}
+    effects = [row for row in rows[:EFFECTS] if row.pk not in off]
+    titles = {step.id: step.title for step in was.plan}
+    labels = {key_of(call.id): titles.get(call.step or "", "") or call.tool for call in calls.calls.values()}
+    value = {
+        "input": dict(was.input),
+        "plan": {
+            "version": was.plan_version,
+            "steps": [
+                {"id": step.id, "title": step.title, "state": step.state, "body": dict(step.body)}
+                for step in was.plan
+            ],
+        },
+        "arguments": {
+            key_of(call.id): {"tool": call.tool, "step": call.step, "arguments": calls.arguments.get(call.id)}
+            for call in calls.calls.values()
+        },
+        "results": {
+            key_of(call.id): _result(call, calls.results.get(call.id)) for call in calls.calls.values()
+        },
+        "budget": was.counters.as_json(),
+        "effects": dict(_effects(effects)),
+    }
+    labels |= {row.key: what(row) for row in effects}
+    return Document(value=value, whole=calls.whole and len(rows) <= EFFECTS, labels=labels)
+
+
+def effects(cut: cuts.Cut) -> list[models.Occurrence]:
+    """Return what was done on the path up to a checkpoint, newest first, as it is today."""
+    rows = _in_lineages([cut])
+    off = {row.pk for row in paths.off(cut.path, None, rows)}
+    return [row for row in rows[:EFFECTS] if row.pk not in off]
+
+
+def _in_lineages(found: list[cuts.Cut]) -> list[models.Occurrence]:
+    """Return what was done in the lineages that the paths lead through, one more than is looked at."""
+    ids = {run for cut in found for run, _ in cut.path}
+    roots = set(models.Run.objects.filter(pk__in=ids).values_list("root_id", flat=True))
+    rows = models.Occurrence.objects.filter(root__in=roots).exclude(state=lifecycle.Occurrence.VOID)
+    return list(rows.select_related("owner").order_by("-pk")[: EFFECTS + 1])
+
+
+def key_of(call: state.CallId) -> str:
+    """Return the name of a call: the place of its reply, and its number in it."""
+    return f"{call[0]}.{call[1]}"
+
+
+def what(row: models.Occurrence) -> str:
+    """Return an effect in words."""
+    return str((row.owner.preview or {}).get("summary") or row.tool)
+
+
+def _result(call: state.CallState, content: Mapping[str, Any] | None) -> dict[str, Any]:
+    if content is None:
+        return {"status": call.status}
+    kept = {name: content[name] for name in ("text", "value", "receipt") if name in content}
+    return {"status": call.status, **kept}
+
+
+def _effects(rows: Iterable[models.Occurrence]) -> Iterable[tuple[str, Any]]:
+    """Yield each effect by its key, as it is today: what is true of the world isn't kept with a checkpoint."""
+    found = list(rows)
+    owners = []
+    for row in found:
+        row.owner.occurrence = row
+        owners.append(row.owner)
+    receipts = ledger.receipts(owners)
+    for row in found:
+        receipt = receipts.get(row.owner_id)
+        yield (
+            row.key,
+            {
+                "tool": row.tool,
+                "identity": row.identity,
+                "state": row.state,
+                "receipt": receipt,
+            },
+        )
