@@ -24,14 +24,20 @@ def why(front: frontiers.Frontier, *, tool: str, step: str | None) -> str:
     gate = guards.owner(body, guards.GATE) if body is not None else ""
     if gate:
         return f"{gate} wants to be asked before this step."
+    return deviation(front, tool=tool, step=step)
+
+
+def deviation(front: frontiers.Frontier, *, tool: str, step: str | None) -> str:
+    """Return how a call leaves the plan that was approved, or an empty text."""
     approved = front.situation.state.approved_plan
-    if (
-        front.agent.approve_plan
-        and approved
-        and not _fits(_approved(front.run.pk, approved), step, body, tool)
-    ):
-        return "This is not in the plan that was approved."
-    return ""
+    if not front.agent.approve_plan or not approved:
+        return ""
+    steps = _approved(front.run.pk, approved)
+    if _fits(steps, step, None if step is None else _body(front, step), tool):
+        return ""
+    changed = step is not None and step in steps
+    how = "its step is another than" if changed else "it belongs to no step of"
+    return f"This is a deviation: {how} the plan that was approved, version {approved}."
 
 
 def _left_behind(run: models.Run, tool: str) -> bool:

@@ -139,8 +139,13 @@ def _prepared(
     if action.revision > 1:
         verdict = verdicts.of_an_edit(verdict, action)
     demanded = gates.why(front, tool=action.tool, step=action.step or None)
-    doubt = " ".join(doubts)
-    why = f"It is asked again: {action.error}." if action.error else doubt or demanded or verdict.reason
+    leaves = gates.deviation(front, tool=action.tool, step=action.step or None)
+    if action.undo_of_id is not None:  # a person asked for it: no agent left its plan
+        demanded, leaves = ("" if demanded == leaves else demanded), ""
+    said = list(dict.fromkeys(sentence for sentence in (leaves, demanded, *doubts) if sentence))
+    if action.error:
+        said = [*([leaves] if leaves else []), f"It is asked again: {action.error}."]
+    why = " ".join(said) or verdict.reason
     summary = str(preview["summary"]) if preview else f"{tool.title or action.tool}"
     return steps.Prepared(
         call=call.id,
@@ -152,6 +157,7 @@ def _prepared(
         retype=_retype(tool, args, verdict.tier),
         why=why,
         notes=tuple(notes),
+        deviation=bool(leaves),
     )
 
 

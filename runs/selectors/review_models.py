@@ -76,6 +76,8 @@ class PlanLine:
     each: str = ""  # expression that gives the rows of a loop
     condition: str = ""
     arguments: str = ""  # canonical JSON text
+    tier: int | None = None
+    gate: bool = False  # a person wants to be asked before it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +149,7 @@ class ReviewPage:
     kind: str
     status: str
     tier: int
+    deviation: bool  # it leaves the plan that was approved
     tier_reason: str  # why this tier: "Tool email.send is declared irreversible and reaches people outside."
     policy: str  # "Policy version 1, rule 2: what goes out needs one reviewer"
     title: str  # the h1, plain words

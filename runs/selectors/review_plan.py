@@ -27,11 +27,14 @@ def lines(review: models.Review) -> tuple[review_models.PlanLine, ...]:
 def _line(number: int, step: Mapping[str, Any]) -> review_models.PlanLine:
     body = step["body"]
     tool, arguments = body.get("tool"), body.get("with")
+    bound = tools.find(str(tool)) if tool else None
     return review_models.PlanLine(
         number=number,
         title=str(step["title"]),
         tool=tools.title(str(tool)) if tool else "",
         each=str(body.get("each") or ""),
         condition=str(body.get("if") or ""),
+        tier=bound.risk() if bound else None,
+        gate=bool(body.get("gate")),
         arguments=exact.canonical(arguments, limit=None) if isinstance(arguments, Mapping) else "",
     )

@@ -67,6 +67,7 @@ def page(
         kind=review.kind,
         status=review.status,
         tier=review.tier,
+        deviation=bool((review.content or {}).get("deviation")),
         tier_reason=review_parts.tier_reason(review, action),
         policy=review_parts.policy(action),
         title=inbox_rows.effect_of(review),

@@ -156,7 +156,8 @@ def test_4_12_what_leaves_an_approved_plan_is_asked_about(
     answer(only_review(run), reviewer, "approve")
     run = go(run)
     assert (run.status, done()) == ("waiting", ["mail"])
-    assert "not in the plan that was approved" in only_review(run).content["why"]
+    assert "its step is another than the plan that was approved, version 1" in only_review(run).content["why"]
+    assert only_review(run).content["deviation"]
     answer(only_review(run), reviewer, "approve")
     assert go(run).status == "succeeded"
     assert done() == ["mail", "other", "a"]  # a row of an approved loop is in the plan
@@ -239,4 +240,53 @@ def test_4_12_a_new_attempt_takes_no_approval_of_the_plan_over(
     new = through(new, reviewer)
     assert (new.status, done()) == ("succeeded", ["mail", "draft"])
     assert models.Review.objects.filter(run=new, kind="action", status="approved").count() == 2
+    verifier.verify()
+
+
+def test_4_12_a_models_next_request_has_the_edited_plan_and_what_leaves_an_approved_one_is_a_deviation(
+    reviewer: models.User, operator: models.User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recorded model plans, is approved, is given another plan by a person, and then acts beside every step."""
+    from runs import seed
+    from runs.providers import contract, declared, replay
+    from runs.transitions import starts
+    from runs.transitions.actor import Actor
+
+    asked: list[contract.Request] = []
+    complete = replay.Replay.complete
+
+    def recorded(self: replay.Replay, request: contract.Request, *, timeout: float) -> contract.Reply:
+        asked.append(request)
+        return complete(self, request, timeout=timeout)
+
+    monkeypatch.setattr(replay.Replay, "complete", recorded)
+    steps = [made("draft", **{"with": {"name": "planned"}}), {"id": "words", "title": "Think", "body": {}}]
+    replies = [
+        {"calls": [{"tool": "plan", "arguments": {"steps": steps}}]},
+        {"calls": [{"tool": "world.lookup", "arguments": {"name": "letter"}, "step": "words"}]},
+        {"calls": [{"tool": "world.allowed", "arguments": {"name": "beside"}}]},
+    ]
+    seed.register(
+        declared.Agent(
+            name="modelled", title="A model", provider="replay", definition={"replies": replies},
+            tools=("world.allowed", "world.lookup"), input_schema={"type": "object", "properties": {}},
+            approve_plan=True,
+        )
+    )  # fmt: skip
+    run = starts.start_run("modelled", input={}, title="x", by=Actor(user=operator), token="modelled")
+    run = go(run)
+    answer(only_review(run), reviewer, "approve")
+    run = go(run)
+    assert only_review(run).content.get("deviation") is None  # the step is only words, and it is of the plan
+    wanted = plan(run)
+    wanted.insert(2, {"id": "added-1-1", "title": "By a person", "body": {"note": "Ask Ann first."}})
+    save(run, wanted, operator)
+    run = go(run)
+    answer(only_review(run), reviewer, "approve")
+    run = go(run)
+    assert [step.title for step in asked[-1].plan] == ["draft", "By a person"]
+    assert asked[-1].plan[1].body == {"note": "Ask Ann first."}
+    review = only_review(run)
+    assert "it belongs to no step of the plan that was approved, version 1" in review.content["why"]
+    assert (review.content["deviation"], done()) == (True, ["letter"])
     verifier.verify()

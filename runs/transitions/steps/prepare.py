@@ -33,6 +33,7 @@ class Prepared:
     retype: Mapping[str, str] | None = None
     why: str = ""
     notes: tuple[str, ...] = ()
+    deviation: bool = False  # it leaves the plan that was approved
 
 
 def prepare(claim: Claim, prepared: list[Prepared]) -> None:
@@ -101,6 +102,8 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
         "notes": list(item.notes),
         "rule": item.verdict.rule,
     }
+    if item.deviation:
+        review.content = {**review.content, "deviation": True}
     if before is not None:
         review.content = {**review.content, "before": before}
     question = wider.asked_back_before(action)
