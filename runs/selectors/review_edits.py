@@ -1,9 +1,8 @@
-"""Edits on the review page: the arguments as a text that can be changed, and what was changed so far."""
+"""Edits on the review page: whether the arguments can be changed, and what was changed so far."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from typing import Any
 
 from runs import differences, exact, lifecycle, models, wording
@@ -23,15 +22,10 @@ def being_prepared(review: models.Review, action: models.Action | None) -> bool:
     )
 
 
-def text(review: models.Review, action: models.Action | None, arguments: str) -> str:
-    """Return the arguments laid out for typing in them; nothing where there is nothing to change."""
-    if action is None or review.kind != lifecycle.ReviewKind.ACTION or action.undo_of_id or action.attempt:
-        return ""
-    laid_out = json.dumps(exact.stored(arguments), indent=2, ensure_ascii=False)
-    # What can't be seen is written out, so that the text in the field is the value and nothing else.
-    return "".join(
-        sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in laid_out
-    )
+def editable(review: models.Review, action: models.Action | None) -> bool:
+    """Return whether there is anything to change: not in an undo, nor in what was sent before."""
+    kind = review.kind == lifecycle.ReviewKind.ACTION
+    return kind and action is not None and action.undo_of_id is None and not action.attempt
 
 
 def beside(review: models.Review) -> tuple[review_models.Beside, ...]:

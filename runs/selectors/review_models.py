@@ -191,7 +191,7 @@ class ReviewPage:
     started_by: str
     changes: tuple[check_models.Change, ...]
     beside: tuple[Beside, ...]  # done before with the same identity and other arguments
-    edit_text: str  # the arguments laid out for typing in them; empty where they can't be changed
+    editable: bool  # its arguments can be changed
     next_id: int | None
     previous_id: int | None
     is_undo: bool = False  # a person asked for it, no agent
@@ -231,7 +231,6 @@ class Draft:
     receipt: str = ""
     amount: str = ""
     which: int | None = None
-    arguments: str = ""
     to: int | None = None
     span: str = ""
     errors: dict[str, str] = field(default_factory=dict)

@@ -120,7 +120,7 @@ def page(
         started_by=run.created_by.display(),
         changes=changes,
         beside=review_edits.beside(review),
-        edit_text=review_edits.text(review, action, text) if sound else "",
+        editable=sound and review_edits.editable(review, action),
         next_id=next_id,
         previous_id=previous_id,
         desk=review_desk.shown(review, viewer),

@@ -7,7 +7,7 @@ from typing import Any
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.policies import parsing, rules
-from runs.tools import contract, registry
+from runs.tools import contract, problems, registry
 from runs.transitions import answers, audit, clock_time, decisions, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.answers import Answer
@@ -112,6 +112,8 @@ def _settled(action: models.Action, arguments: Any) -> _Settled:
         identity = exact.stored(exact.canonical(tool.identity_of(tool.parse(exact.stored(text)))))
     except (registry.UnknownTool, contract.BadArguments, exact.NotExact) as error:
         raise Invalid(str(error)) from error
+    if refusal := problems.locked(tool.schema(), action.arguments(), exact.stored(text)):
+        raise Invalid(refusal)
     if tool.contract() != action.contract:
         raise Stale("The tool has changed since this was proposed, so it can't run any more.")
     return _Settled(arguments=exact.stored(text), digest=exact.digest(text), identity=identity)

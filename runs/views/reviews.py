@@ -14,11 +14,10 @@ from django_htmx.http import reselect, reswap, retarget
 
 from runs import access, models, rights
 from runs.forms import decisions as forms
-from runs.forms import edits as edit_form
 from runs.forms import marks
 from runs.selectors import queue, review_models
 from runs.selectors import reviews as selector
-from runs.transitions import decisions, edits, refusals
+from runs.transitions import decisions, refusals
 from runs.views import doors, flash
 
 
@@ -68,28 +67,6 @@ def extend(request: doors.Request, review_id: int) -> HttpResponse:
     return kept(request, row, draft, conflict)
 
 
-@require_POST
-@doors.allowed(rights.Act.VIEW)
-def edit(request: doors.Request, review_id: int) -> HttpResponse:
-    """Take other arguments for what is asked; 422 and 409 keep everything that was typed."""
-    row = access.review_for(request.user, review_id)
-    access.require(request.user, rights.Act.DECIDE)
-    given = edit_form.read(request.POST.dict())
-    errors, conflict = given.errors, ""
-    if not errors:
-        try:
-            edits.edit(row.pk, _edit(given), by=doors.actor(request))
-        except refusals.Invalid as refusal:
-            errors = {"arguments": refusal.message}
-        except refusals.Stale as refusal:
-            conflict = refusal.message
-        else:
-            messages.success(request, selector.PREPARING)
-            return doors.lead(request, reverse("review", args=[row.pk]))
-    draft = review_models.Draft(verdict="edit", reason=given.reason, arguments=given.text, errors=errors)
-    return kept(request, row, draft, conflict)
-
-
 def kept(
     request: doors.Request, row: models.Review, draft: review_models.Draft, conflict: str
 ) -> HttpResponse:
@@ -98,16 +75,6 @@ def kept(
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)
     return render(request, "review.html", context, status=409 if conflict else 422)
-
-
-def _edit(given: edit_form.Given) -> edits.Edit:
-    return edits.Edit(
-        arguments=given.arguments,
-        reason=given.reason,
-        revision=given.revision,
-        digest=given.digest,
-        token=given.token,
-    )
 
 
 def _decide(request: doors.Request, row: models.Review) -> HttpResponse:

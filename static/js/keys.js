@@ -85,7 +85,7 @@ export function start() {
       const form = event.target.closest?.("form[data-submit-key]");
       if (form) {
         event.preventDefault();
-        form.requestSubmit(form.querySelector("[type=submit]"));
+        form.requestSubmit(form.querySelector("[data-main]") ?? form.querySelector("[type=submit]"));
       }
     }
   }, { capture: true });

@@ -3,6 +3,7 @@ import * as bar from "./bar.js";
 import * as copy from "./copy.js";
 import * as cursor from "./cursor.js";
 import * as drafts from "./drafts.js";
+import * as fields from "./fields.js";
 import * as gate from "./gate.js";
 import * as keys from "./keys.js";
 import * as live from "./live.js";
@@ -16,7 +17,7 @@ import * as undo from "./undo.js";
 
 document.documentElement.classList.add("js");
 
-const modules = [bar, copy, cursor, drafts, gate, keys, live, menus, plan, shows, speech, theme, times, undo];
+const modules = [bar, copy, cursor, drafts, fields, gate, keys, live, menus, plan, shows, speech, theme, times, undo];
 for (const module of modules) module.start?.();
 
 const refresh = () => {

@@ -13,6 +13,7 @@ from runs.transitions import desk as acts
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import Desk
+from tests.forms import order
 from tests.pages.test_pages import HIDDEN
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,6 +69,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
         "/runs/?only=failed",
     ]
     paths += [f"/reviews/{pk}/" for pk in models.Review.objects.order_by("pk").values_list("pk", flat=True)]
+    paths += [f"/reviews/{order.asked(who.operator, letter=True).pk}/edit/"]
     paths += [f"/runs/{run.pk}/" for run in house.runs]
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]

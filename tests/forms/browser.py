@@ -10,16 +10,22 @@ from runs.forms.schemas import Field
 
 
 class _Form(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, form: str = "") -> None:
         super().__init__(convert_charrefs=True)
         self.sent: dict[str, list[str]] = {}
         self._area: tuple[str, list[str]] | None = None
         self._select: str | None = None
         self._options: list[tuple[str, bool]] = []
+        self._form = form
+        self._inside = not form
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value if value is not None else "" for name, value in attrs}
         name = given.get("name", "")
+        if tag == "form" and self._form:
+            self._inside = given.get("id") == self._form
+        if not self._inside:
+            return
         match tag:
             case "input" if given.get("type") in {"radio", "checkbox"}:
                 if "checked" in given:
@@ -39,6 +45,8 @@ class _Form(HTMLParser):
             self._area[1].append(data)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "form" and self._form:
+            self._inside = False
         if tag == "textarea" and self._area is not None:
             name, parts = self._area
             self._add(name, "".join(parts).removeprefix("\n"))
@@ -49,6 +57,8 @@ class _Form(HTMLParser):
             self._select = None
 
     def _add(self, name: str, value: str) -> None:
+        if not name:
+            return
         value.encode("utf-8")  # a browser can send nothing else
         assert "\x00" not in value
         value = value.replace("\r\n", "\n").replace("\r", "\n")
@@ -56,8 +66,16 @@ class _Form(HTMLParser):
 
 
 def untouched(field: Field) -> dict[str, list[str]]:
-    """Return what is sent of the field's form as it was drawn."""
+    """Return what is sent of the form of this field as it was drawn."""
     form = _Form()
     form.feed(render_to_string("_fields/field.html", {"field": field, "marks": True}))
     form.close()
     return form.sent
+
+
+def sent(page: str, *, form: str) -> dict[str, list[str]]:
+    """Return what is sent of the page's form of this id as it was drawn."""
+    found = _Form(form)
+    found.feed(page)
+    found.close()
+    return found.sent

@@ -1,4 +1,4 @@
-"""The forms beside approve and reject: other arguments, the wider answers, more time, and separate work."""
+"""The forms beside approve and reject: the wider answers, more time, and separate work."""
 
 from __future__ import annotations
 
@@ -16,53 +16,6 @@ from tests.pages.test_decisions import fields, send
 from tests.pages.test_pages import text
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LATER = '{"amount": "1.00", "name": "parcel", "note": "by hand"}'
-
-
-def test_other_arguments_are_a_new_revision_of_the_same_question(who: factories.People, as_: As) -> None:
-    """Edited, prepared anew, then decided by the same person; what was read before can't be approved any more."""
-    review = factories.held(who.operator, name="parcel")
-    client, place = as_(who.reviewer), reverse("review", args=[review.pk])
-    page = text(client, place)
-    assert "&quot;name&quot;: &quot;parcel&quot;" in page  # laid out, to be typed in
-    old = fields(page, form='value="approve"') | {"verdict": "approve", "reason": "Looked."}
-    form = fields(page, form="f-edit-arguments") | {"arguments": LATER, "reason": "With a note."}
-    assert client.post(reverse("review-edit", args=[review.pk]), form).status_code == 303
-    page = text(client, place)
-    assert "What will happen is being worked out anew" in page
-    assert send(client, review, old).status_code == 409
-    go(review.run)
-    page = text(client, place)
-    assert "Changed by reviewer-1" in page
-    assert "With a note." in page
-    new = fields(page, form='value="approve"') | {"verdict": "approve", "reason": "Looked."}
-    assert (new["revision"], send(client, review, new).status_code) == ("2", 303)
-    assert go(review.run).status == "succeeded"
-    assert models.Action.objects.get(run=review.run).arguments()["note"] == "by hand"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason", "sentence"),
-    [
-        ("{", "why", "JSON"),
-        ('{"amount": 1}', "why", "name"),
-        (LATER, " ", "reason"),
-    ],
-)
-def test_arguments_that_do_not_fit_stay_typed(
-    who: factories.People, as_: As, arguments: str, reason: str, sentence: str
-) -> None:
-    review = factories.held(who.operator, name="parcel")
-    client = as_(who.reviewer)
-    form = fields(text(client, reverse("review", args=[review.pk])), form="f-edit-arguments")
-    given = form | {"arguments": arguments, "reason": reason}
-    refused = client.post(reverse("review-edit", args=[review.pk]), given)
-    page = refused.content.decode()
-    assert refused.status_code == 422
-    assert sentence.lower() in page.lower()
-    assert arguments.replace('"', "&quot;") in page
-    review.refresh_from_db()
-    assert review.revision == 1
 
 
 @pytest.mark.parametrize(

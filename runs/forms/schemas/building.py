@@ -57,9 +57,13 @@ class Place:
         )  # fmt: skip
 
 
-def build(schema: Schema, value: Any, *, asked: bool = False) -> Field:
-    """Return the fields of a value; with too many of them all of it is edited as JSON."""
-    place = Place(root=schema, asked=asked, before=MISSING if asked else value)
+def build(schema: Schema, value: Any, *, asked: bool = False, before: Any = None) -> Field:
+    """Return the fields of a value; with too many of them all of it is edited as JSON.
+
+    `before` is what it was before somebody changed it, where that isn't the value itself.
+    """
+    old = MISSING if asked else value if before is None else before
+    place = Place(root=schema, asked=asked, before=old)
     found = field(schema, value, place)
     if sum(1 for _ in found.every()) > MOST_FIELDS:
         return shaped(schema, As.JSON, value, place)
@@ -185,7 +189,12 @@ def drawn(found: Field, schema: Schema, value: Any, place: Place) -> Field:
     """Return the field with the control of this alternative, holding the value; MISSING leaves it empty."""
     how = kind(schema, place)
     hint = found.hint or str(schema.get("description") or "")
-    found = replace(found, kind=how, schema=schema, hint=labels.hint(hint, schema, how))
+    found = replace(
+        found,
+        kind=how,
+        schema=schema,
+        hint=labels.FILE if shapes.is_file(schema) else labels.hint(hint, schema, how),
+    )
     given = not isinstance(value, Missing)
     match how:
         case Kind.TEXT | Kind.DATE:
@@ -275,4 +284,4 @@ def row_of(place: Place, token: str, at: int) -> Place:
     """Return the place of one row of the list here; its token is where it stood before, if it did."""
     known = place.before if isinstance(place.before, list) else []
     before = known[int(token)] if token.isdigit() and int(token) < len(known) else MISSING
-    return replace(place.below(token, at, f"{at + 1}", before=before), token=token)
+    return replace(place.below(token, at, f"Row {at + 1}", before=before), token=token)

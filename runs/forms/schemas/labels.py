@@ -8,6 +8,7 @@ from typing import Any
 
 from runs.forms.schemas.fields import Kind, plain
 
+FILE = "A file stays the one that was proposed."
 LONG = 120
 """A text that is longer gets a field of several lines."""
 
@@ -17,8 +18,7 @@ def label(schema: Mapping[str, Any], name: str) -> str:
     title = schema.get("title")
     if isinstance(title, str) and title.strip() and not schema.get("properties"):
         return plain(title)
-    name = plain(name)
-    return name if name.isdigit() else name.replace("_", " ").strip().capitalize()
+    return plain(name).replace("_", " ").strip().capitalize()
 
 
 def hint(text: str, schema: Mapping[str, Any], how: Kind) -> str:
@@ -29,13 +29,14 @@ def hint(text: str, schema: Mapping[str, Any], how: Kind) -> str:
         limits += [f"{words} {schema[key]}" for key, words in _NUMBERS.items() if key in schema]
     if how == Kind.TEXT and high is not None:
         limits.append(f"at most {high} characters" if not low or low == 1 else f"{low} to {high} characters")
-    if how == Kind.TEXT and schema.get("pattern"):
+    if how == Kind.TEXT and schema.get("pattern") and schema.get("format") not in {"email", "uri"}:
         limits.append(f"of the form {schema['pattern']}")
     if how == Kind.TEXT and schema.get("format") in _FORMATS:
         limits.append(_FORMATS[schema["format"]])
     said = ", ".join(limits)
     said = f"{said[:1].upper()}{said[1:]}." if said else ""
-    return " ".join(part for part in (text.split("\n\n", maxsplit=1)[0], said) if part)
+    text = text.split("\n\n", maxsplit=1)[0]
+    return text if text.endswith(said) else f"{text} {said}".strip()
 
 
 _NUMBERS = {

@@ -1,0 +1,92 @@
+"""The edit page: other arguments for what is asked. Nothing is decided here, and a GET changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from runs import access, rights
+from runs.forms import edits as forms
+from runs.selectors import edit_page, reviews
+from runs.transitions import edits, refusals
+from runs.views import doors
+
+CHANGED = "This has changed since you opened it. What you typed is kept below, over how it stands now."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@doors.allowed(rights.Act.VIEW)
+def edit(request: doors.Request, review_id: int) -> HttpResponse:
+    """Show the form, change it as its buttons ask, or take other arguments; 422 and 409 keep all that was typed."""
+    row = access.review_for(request.user, review_id)
+    access.require(request.user, rights.Act.DECIDE)
+    page = edit_page.page(row.pk, doors.viewer(request))
+    about = forms.About(tool=page.tool, arguments=page.arguments)
+    if request.method != "POST":
+        return _draw(request, page, forms.begin(about))
+    given = forms.read(dict(request.POST.lists()), about)
+    if not page.blocked and (given.revision, given.digest) != (page.revision, page.seen):
+        return _draw(request, page, forms.over(given, about), status=409, conflict=CHANGED)
+    if given.redraws or given.wants in {forms.CHECK, forms.LIVE}:
+        return _draw(request, page, given, status=422 if given.errors else 200)
+    conflict, errors = "", dict(given.errors)
+    if not errors or page.blocked:
+        try:
+            edits.edit(row.pk, _edit(given), by=doors.actor(request))
+        except refusals.Invalid as refusal:
+            errors[""] = refusal.message
+        except refusals.Stale as refusal:
+            conflict = refusal.message
+        else:
+            messages.success(request, reviews.PREPARING)
+            return doors.lead(request, reverse("review", args=[row.pk]))
+    if conflict:  # read again: the arguments may be others by now
+        page = edit_page.page(row.pk, doors.viewer(request))
+        given = forms.over(given, forms.About(tool=page.tool, arguments=page.arguments))
+        return _draw(request, page, given, status=409, conflict=conflict)
+    return _draw(request, page, replace(given, errors=errors), status=422)
+
+
+def _edit(given: forms.Given) -> edits.Edit:
+    return edits.Edit(
+        arguments=given.arguments,
+        reason=given.reason,
+        revision=given.revision,
+        digest=given.digest,
+        token=given.token,
+    )
+
+
+def _draw(
+    request: doors.Request,
+    page: edit_page.EditPage,
+    given: forms.Given,
+    *,
+    status: int = 200,
+    conflict: str = "",
+) -> HttpResponse:
+    """Return the whole page, only its form where a button changed that, or only what is said about what was typed."""
+    part = ""
+    if request.htmx and request.method == "POST" and not conflict:
+        part = "#notes" if given.wants == forms.LIVE else "#form"
+    context = {
+        "section": "inbox",
+        "page": page,
+        "form": given,
+        "changes": edit_page.shown(given.changes),
+        "conflict": conflict,
+        "live": part == "#notes",
+    }
+    response = render(request, f"edit.html{part}", context, status=status)
+    if request.htmx and conflict:
+        response["HX-Retarget"], response["HX-Reselect"], response["HX-Reswap"] = (
+            "#main",
+            "#main",
+            "outerHTML",
+        )
+    return response
