@@ -89,7 +89,7 @@ def unusable_rows(content: Mapping[str, Any]) -> int:
 def newest_unusable(run: models.Run) -> tuple[int, int]:
     """Return the place of the newest result that names unusable rows and how many, or (0, 0); one query."""
     rows = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.RESULT)
-    rows = rows.alias(raw=Cast("content", TextField())).filter(raw__regex=_UNUSABLE)
+    rows = rows.alias(raw=Cast("content", TextField())).filter(raw__contains='"bad', raw__regex=_UNUSABLE)
     for position, content in rows.order_by("-position").values_list("position", "content")[:3]:
         if count := unusable_rows(content):
             return position, count

@@ -5,7 +5,7 @@ import decimal
 import enum
 from dataclasses import dataclass
 
-from runs.selectors import page_models
+from runs.selectors import page_models, run_search
 
 Moment = datetime.datetime
 Amount = decimal.Decimal
@@ -172,6 +172,9 @@ class TranscriptEntry:
     digest: str = ""
     tokens: int | None = None
     cost: Amount | None = None
+    checkpoint: int | None = None
+    excerpts: tuple[run_search.Excerpt, ...] = ()  # where the words that were looked for stand
+    around: str = ""  # the way to it among its neighbours, from a search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +182,9 @@ class TranscriptPage:
     header: RunHeader
     entries: tuple[TranscriptEntry, ...]  # oldest first
     page: page_models.Page
+    query: str = ""
+    wanted: tuple[str, ...] = ()
+    error: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -255,7 +255,9 @@ def _result(line: Line, names: Names) -> Said:
         tone, icon = (QUIET, "wrench") if status == lifecycle.Action.SUCCEEDED else (BAD, "circle-alert")
     step = names.steps.get(str(content.get("step") or ""))
     if action is None and not step:  # a control call: its words say it all
-        return Said(title=text or "Result", icon="list-todo", side=SYSTEM)
+        return Said(
+            title=text or "Result", icon="list-todo" if tone == QUIET else icon, tone=tone, side=SYSTEM
+        )
     title = step or about(action, names)
     who = tools.title(action.tool) if action else "Tool"
     return Said(title=title, icon=icon, tone=tone, side=TOOL, who=who, text=text, action=action)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from runs import access, exact, models, rights
@@ -47,8 +48,23 @@ def plan(request: doors.Request, run_id: int) -> HttpResponse:
 @require_safe
 @doors.allowed(rights.Act.VIEW)
 def transcript(request: doors.Request, run_id: int) -> HttpResponse:
-    """What was said and done, oldest first."""
-    return _draw(request, run_id, "run/transcript.html", run_transcript.page)
+    """What was said and done, oldest first; the lines with some words, a jump to a checkpoint, or a page as a file."""
+    params = request.GET.dict()
+    run = access.run_for(request.user, run_id)
+    if params.get("as") == "lines":
+        response = HttpResponse(run_transcript.saved(run, params), content_type="application/x-ndjson")
+        response["Content-Disposition"] = f'attachment; filename="run-{run_id}-transcript.jsonl"'
+        return response
+    error = ""
+    if number := params.get("checkpoint", ""):
+        found = run_transcript.place(run, number)
+        if found is not None:
+            holder, position = found
+            return redirect(reverse("run-transcript", args=[holder]) + run_transcript.around(position))
+        error = "There is no such checkpoint."
+    page = run_transcript.page(run, doors.viewer(request), params, error=error)
+    part = "#live" if params.get("part") == "live" else ""
+    return render(request, f"run/transcript.html{part}", {"section": "runs", "page": page})
 
 
 @require_safe

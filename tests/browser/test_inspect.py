@@ -31,6 +31,8 @@ def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
     waiting, last = checkpoint(run, "waiting"), run.checkpoint_number
     paths = [
         f"/runs/{run.pk}/checkpoints/",
+        f"/runs/{run.pk}/transcript/?q=mail",
+        f"/runs/{run.pk}/transcript/?q=nowhere",
         f"/runs/{run.pk}/checkpoints/{last}/",
         f"/runs/{run.pk}/checkpoints/{waiting}/",
         f"/runs/{run.pk}/diff/?a={waiting}&b={last}",
