@@ -43,7 +43,14 @@ def allowed(act: rights.Act) -> Callable[[Callable[..., HttpResponse]], Callable
 
 
 def to_login(request: Request) -> HttpResponse:
-    """Return the way to the sign-in page: for a fragment the whole page goes there, and comes back afterwards."""
+    """Return the way to the sign-in page: for an act in a page the whole page goes there, and comes back afterwards.
+
+    A part that only refreshes itself gets a 401: the page says so in place, since somebody may be typing in it.
+    """
+    if request.htmx and request.method == "GET" and "part" in request.GET:
+        response = HttpResponse(status=401)
+        response["HX-Reswap"] = "none"
+        return response
     if request.htmx:
         back = _own(request, request.htmx.current_url or "")
         return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': back})}")

@@ -12,6 +12,13 @@ function keep(form) {
   else sessionStorage.removeItem(name(form));
 }
 
+// Goes elsewhere without asking: what was typed is kept, and is there again afterwards.
+export function leave(address) {
+  for (const form of forms()) keep(form);
+  leaving = true;
+  location.assign(address);
+}
+
 export function refresh() {
   for (const form of forms()) {
     const values = JSON.parse(sessionStorage.getItem(name(form)) ?? "{}");

@@ -25,9 +25,14 @@ export function refresh() {
   }
 }
 
-function label(element) {
+export function label(element) {
   return element.dataset.hotkeyLabel || element.getAttribute("aria-label") || element.textContent.trim().replace(/\s+/g, " ");
 }
+
+const shown = (key) => key.replace("Shift+", "").replace("Mod", mac ? "⌘" : "Ctrl");
+
+// The keys of an element as a person reads them.
+export const keysOf = (element) => element.dataset.hotkey.split(",")[0].split(" ").map(shown);
 
 function row(keys, text) {
   const line = document.createElement("div");
@@ -37,7 +42,7 @@ function row(keys, text) {
   keys.forEach((key, index) => {
     if (index) marks.append(" ");
     const mark = document.createElement("kbd");
-    mark.textContent = key.replace("Shift+", "").replace("Mod", mac ? "⌘" : "Ctrl");
+    mark.textContent = shown(key);
     marks.append(mark);
   });
   line.append(words, marks);
@@ -46,9 +51,10 @@ function row(keys, text) {
 
 function fill(dialog) {
   const rows = [...document.querySelectorAll("[data-hotkey]")].map((element) => {
-    const shown = element.dataset.hotkey.split(",").filter((key) => key !== "?");
-    return row(shown.flatMap((key) => key.split(" ")), label(element));
+    const keys = element.dataset.hotkey.split(",").filter((key) => key !== "?");
+    return row(keys.flatMap((key) => key.split(" ")), label(element));
   });
+  if (document.querySelector("#palette")) rows.push(row(["Mod", "k"], "Find a command"));
   if (document.querySelector("[data-cursor]")) rows.push(row(["Enter"], "Open the row"));
   if (document.querySelector("form[data-gate]")) {
     rows.push(row(["End", "a", "…", "Mod", "Enter"], "Approve: read to the end, go to the form, type, send"));
@@ -80,7 +86,7 @@ export function start() {
   }, { capture: true });
 
   window.addEventListener("keydown", (event) => {
-    if (dialogOpen() && event.key !== "Tab") event.stopPropagation();
+    if (dialogOpen() && !event.target.closest?.("#palette input") && event.key !== "Tab") event.stopPropagation();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const form = event.target.closest?.("form[data-submit-key]");
       if (form) {

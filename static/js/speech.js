@@ -1,4 +1,6 @@
 // One polite region for sentences, one stack for what must not be missed, and focus after an answer.
+import { leave } from "./drafts.js";
+
 export function say(text) {
   const region = document.querySelector("#status");
   if (!region) return;
@@ -6,7 +8,7 @@ export function say(text) {
   requestAnimationFrame(() => { region.textContent = text; });
 }
 
-export function toast(text, { tone = "bad", retry } = {}) {
+export function toast(text, { tone = "bad", retry, label = "Try again" } = {}) {
   const template = document.querySelector("#toast-template");
   const stack = document.querySelector("#toasts");
   if (!template || !stack) return;
@@ -16,6 +18,7 @@ export function toast(text, { tone = "bad", retry } = {}) {
   node.dataset.text = text;
   node.querySelector("[data-toast-text]").textContent = text;
   const again = node.querySelector("[data-toast-retry]");
+  again.textContent = label;
   if (retry) again.addEventListener("click", () => { node.remove(); retry(); });
   else again.remove();
   node.querySelector("[data-toast-close]").addEventListener("click", () => node.remove());
@@ -25,9 +28,18 @@ export function toast(text, { tone = "bad", retry } = {}) {
 const asked = (ctx) => ctx && ctx.request.method !== "GET";
 const again = (ctx) => () => (ctx.sourceElement?.matches?.("form") ? ctx.sourceElement.requestSubmit() : location.reload());
 
+function signIn() {
+  const { login } = document.querySelector("#toasts").dataset;
+  leave(`${login}?next=${encodeURIComponent(location.pathname + location.search)}`);
+}
+
 export function start() {
   document.addEventListener("htmx:response:error", (event) => {
     const { ctx } = event.detail;
+    if (ctx.response.status === 401) {
+      toast("Your session is over, so this page no longer updates. What you typed is still here.", { tone: "ask", retry: signIn, label: "Sign in" });
+      return;
+    }
     if (ctx.response.status < 500 || !asked(ctx)) return;
     const busy = ctx.response.status === 503;
     toast(busy ? "The server is busy or starting again. What you typed is still here."

@@ -28,11 +28,35 @@ def test_the_sheet_lists_exactly_the_keys_of_the_page(who: factories.People, sit
     sheet = page.locator("#keys")
     expect(sheet).to_be_visible()
     marks = page.locator("[data-hotkey]").count()
-    expect(sheet.locator("[data-keys-list] > div")).to_have_count(marks + 1)  # and Enter
+    expect(sheet.locator("[data-keys-list] > div")).to_have_count(marks + 2)  # Enter, and the palette
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.closest('#keys') !== null")  # keys rest under the sheet
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
+
+
+def test_the_palette_finds_what_a_key_does(who: factories.People, sit: Sit) -> None:
+    """Ctrl+K, a few letters, Enter: the same as the key that it shows beside the words."""
+    review = factories.held(who.operator)
+    desk = sit(who.reviewer)
+    page = started(desk.go(f"/reviews/{review.pk}/"))
+    page.keyboard.press("Control+k")
+    palette = page.locator("#palette")
+    expect(palette.get_by_role("combobox")).to_be_focused()
+    assert desk.violations() == []
+    page.keyboard.type("reject")
+    expect(palette.get_by_role("option").first).to_have_text("Go to the rejectionr")
+    page.keyboard.press("Enter")
+    expect(page.locator("#f-reason")).to_be_focused()  # it goes to the form; only the form decides
+    page.keyboard.press("Control+k")
+    page.keyboard.type("nothing is called this")
+    expect(palette.get_by_text("Nothing here is called that.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#f-reason")).to_be_focused()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("go runs")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/")
 
 
 def test_two_keys_in_a_row_go_places(who: factories.People, sit: Sit) -> None:

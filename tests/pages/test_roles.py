@@ -89,6 +89,9 @@ def test_nobody_signed_in_is_led_to_the_sign_in_page(house: factories.House) -> 
         )
         assert fragment.status_code == 200
         assert fragment["HX-Redirect"].startswith(f"{reverse('login')}?next=")
+        # What refreshes itself stays where it is: somebody may be typing beside it.
+        part = client.get(f"{place}?part=live", headers={"HX-Request": "true"})
+        assert (part.status_code, part.content, part["HX-Reswap"]) == (401, b"", "none")
 
 
 @pytest.mark.parametrize("name", sorted(ONLY_POST))
