@@ -51,6 +51,7 @@ urlpatterns = [
     path("runs/<int:run_id>/diff/", inspect.diff, name="run-diff"),
     path("runs/<int:run_id>/pause/", controls.pause, name="run-pause"),
     path("runs/<int:run_id>/resume/", controls.resume, name="run-resume"),
+    path("runs/<int:run_id>/retry/", controls.retry, name="run-retry"),
     path("runs/<int:run_id>/stop/", controls.stop, name="run-stop"),
     path("switches/", controls.switch, name="switch"),
     path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),

@@ -8,7 +8,7 @@ from runs import lifecycle, models, plan_changes, rights
 from runs.models import paths
 from runs.models import standing as standings
 from runs.providers import registry as providers
-from runs.selectors import deciding, now, plan_compare, plan_draft, plan_models, plan_rows, tools
+from runs.selectors import deciding, now, plan_compare, plan_draft, plan_models, plan_rows, run_header, tools
 
 WAITS = frozenset({lifecycle.Run.PAUSED, lifecycle.Run.WAITING})
 
@@ -72,6 +72,7 @@ def page(
         changed=bool(mine_of.changes),
         errors=mine.errors,
         blocked=blocked(run),
+        preparing=preparing(run),
         may_pause=viewer.may(rights.Act.PAUSE) and _goes_on(run),
         may_redrive=viewer.may(rights.Act.REDRIVE) and run.status in lifecycle.RUN_ENDED,
         conflict=conflict,
@@ -82,12 +83,21 @@ def page(
     )
 
 
+def preparing(run: models.Run) -> bool:
+    """Return whether the run is on its way to rest, and its plan can be changed then."""
+    held = run.hold_by_id is not None and run.stop_at is None
+    return held and run.status in {lifecycle.Run.QUEUED, lifecycle.Run.RUNNING}
+
+
 def blocked(run: models.Run) -> str:
     """Return why the plan can't be changed now, or nothing."""
     if run.status in lifecycle.RUN_ENDED:
         return "This run has ended; its plan is changed in a new attempt."
     if run.stop_at is not None:
         return "This run is being stopped; its plan can't be changed any more."
+    if preparing(run):
+        waits = run_header.waits(run)
+        return waits or "It comes to rest in a moment; then its plan can be changed here."
     if run.plan_version == 0:
         return "There is no plan yet; the agent writes its steps before it starts on them."
     if run.status not in WAITS:

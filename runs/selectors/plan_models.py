@@ -88,6 +88,7 @@ class EditorPage:
     errors: dict[str, str] = field(default_factory=dict)
     blocked: str = ""  # why it can't be changed now
     may_pause: bool = False
+    preparing: bool = False  # a new attempt that rests in a moment
     may_redrive: bool = False
     conflict: str = ""
     theirs: Comparison | None = None  # what the new version changed about the one that was seen

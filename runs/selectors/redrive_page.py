@@ -2,84 +2,57 @@
 
 from __future__ import annotations
 
-import datetime
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from runs import models
+from runs import lifecycle, measures, models
 from runs.models import paths
-from runs.selectors import page_models, redrive_input, tools, words
+from runs.providers import registry as providers
+from runs.selectors import (
+    page_models,
+    redrive_calls,
+    redrive_forecast,
+    redrive_input,
+    redrive_models,
+    tools,
+    words,
+)
 
 SHOWN = 200
 KEEP = "keep"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """One checkpoint to go on from."""
-
-    number: int
-    words: str
-    at: datetime.datetime
-    chosen: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Left:
-    """An effect after the checkpoint: it stays done, unless it may happen once more."""
-
-    occurrence_id: int
-    what: str
-    state: str
-    at: datetime.datetime
-    run_id: int
-    settled: bool  # it is known to stand; else nothing can be chosen
-    choices: tuple[tuple[str, str], ...]  # value and words of what may become of it
-    chosen: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RedrivePage:
-    run_id: int
-    title: str
-    current_id: int  # the attempt whose place is taken
-    goes_on: bool  # that attempt hasn't ended, so it is stopped
-    choices: tuple[Choice, ...]
-    chosen: int
-    fields: tuple[page_models.InputField, ...]
-    keeps: tuple[str, ...]  # steps before the checkpoint whose results keep the old input
-    left: tuple[Left, ...]
-    reason: str
-    token: str
-    errors: dict[str, str] = field(default_factory=dict)
-
-
 def page(
     run: models.Run, number: int | None, given: Mapping[str, Any], *, errors: Mapping[str, str] | None = None
-) -> RedrivePage:
+) -> redrive_models.RedrivePage:
     """Return the page for one checkpoint, with what was typed (`given`) kept.
 
-    If none is named it is the one before the input was first used, since that may be corrected here; without an input
-    the newest.
+    If none is named it is the last good one of a failed run; of another the one before the input was first used, since
+    that may be corrected here; else the newest.
     """
     used = redrive_input.first_use(run) if run.agent_version.input_schema.get("properties") else None
-    wanted = redrive_input.before(run, used) if number is None else number
+    before_use, good = redrive_input.before(run, used), redrive_forecast.last_good(run)
+    failed = run.status == lifecycle.Run.FAILED
+    wanted = (good if failed else before_use) if number is None else number
     rows = list(paths.checkpoints(run).order_by("-number")[:SHOWN])
     if wanted is not None and wanted not in {row.number for row in rows}:
         rows += paths.checkpoints(run).filter(number=wanted)
     line = next((row for row in rows if row.number == wanted), rows[0])
     source = models.Run.objects.get(pk=line.run_id)
     current = paths.current(run.root_id).first() or run
-    left = paths.left_behind(run.root_id, paths.to(run, line))
-    return RedrivePage(
+    path = paths.to(run, line)
+    left = paths.left_behind(run.root_id, path)
+    asked = redrive_forecast.reviews_of(left)
+    newest = rows[0].number or 0
+    return redrive_models.RedrivePage(
         run_id=run.pk,
         title=run.title,
         current_id=current.pk,
         goes_on=current.ended_at is None,
         choices=tuple(
-            Choice(
+            redrive_models.Choice(
                 number=row.number or 0,
                 words=words.BOUNDARIES.get(row.boundary or "", row.boundary or ""),
                 at=row.created_at,
@@ -90,10 +63,55 @@ def page(
         chosen=line.number or 0,
         fields=_fields(run, source, given),
         keeps=redrive_input.made_of_it(run, after=used, until=line.position) if used is not None else (),
-        left=tuple(_left(row, given) for row in left),
+        left=tuple(replace(_left(row, given), review_id=asked.get(row.pk)) for row in left),
         reason=str(given.get("reason", "")),
         token=str(given.get("token") or secrets.token_urlsafe(24)),
         errors=dict(errors or {}),
+        why=run.error if failed else "",
+        where=redrive_forecast.failed_step(run),
+        advice=_advice(
+            line.number or 0,
+            (good or newest, "Last good: before the step that failed" if good else "The newest"),
+            (before_use, "To correct the input: before it was first used"),
+        ),
+        calls=redrive_calls.open_at(run, path, given),
+        forecast=redrive_forecast.forecast(run, line, left),
+        raises=_raises(run, given),
+        instructions=None
+        if providers.follows_plan(source.agent_version.provider)
+        else str(given.get("instructions", source.agent_version.instructions)),
+        old_instructions=source.agent_version.instructions,
+        planned=paths.plans(run).filter(position__lte=line.position).exists(),
+        hold="plan" in given,
+        unsettled=any(row.state != lifecycle.Occurrence.STANDING for row in left),
+    )
+
+
+def _advice(chosen: int, *found: tuple[int | None, str]) -> tuple[redrive_models.Advice, ...]:
+    """Return the checkpoints that are likely meant, each once."""
+    numbers: dict[int, str] = {}
+    for number, why in found:
+        if number is not None:
+            numbers.setdefault(number, why)
+    return tuple(
+        redrive_models.Advice(number=number, words=why, chosen=number == chosen)
+        for number, why in numbers.items()
+    )
+
+
+def _raises(run: models.Run, given: Mapping[str, Any]) -> tuple[redrive_models.Raise, ...]:
+    """Return the limits of the lineage, each to be raised by so much."""
+    order = [str(measure) for measure in measures.Measure]
+    rows = sorted(models.Account.objects.filter(root=run.root_id), key=lambda row: order.index(row.measure))
+    return tuple(
+        redrive_models.Raise(
+            name=f"raise.{row.measure}",
+            label=f"More {measures.NOUNS[row.measure]}",
+            sentence=f"All attempts together have used {measures.amount(row.measure, row.spent)} of "
+            f"{measures.amount(row.measure, row.limit)}.",
+            value=str(given.get(f"raise.{row.measure}", "")),
+        )
+        for row in rows
     )
 
 
@@ -104,10 +122,17 @@ def separate(
     earlier: Iterable[models.Occurrence],
     *,
     errors: Mapping[str, str] | None = None,
-) -> RedrivePage:
+) -> redrive_models.RedrivePage:
     """Return the page for separate work: as for going on, but with all that was done before, which it won't know."""
     found = page(run, number, given, errors=errors)
     return replace(found, left=tuple(_left(row, given) for row in earlier))
+
+
+def arguments_at(run: models.Run, number: int | None) -> dict[str, str]:
+    """Return the arguments of the calls that are open at a checkpoint, by field name, as the form shows them."""
+    line = None if number is None else paths.checkpoints(run).filter(number=number).first()
+    calls = () if line is None else redrive_calls.open_at(run, paths.to(run, line), {})
+    return {call.name: call.shown for call in calls}
 
 
 def input_at(run: models.Run, number: int) -> dict[str, Any]:
@@ -140,9 +165,9 @@ def _fields(
     return tuple(found)
 
 
-def _left(row: models.Occurrence, given: Mapping[str, Any]) -> Left:
+def _left(row: models.Occurrence, given: Mapping[str, Any]) -> redrive_models.Left:
     shown = row.owner.preview or {}
-    return Left(
+    return redrive_models.Left(
         occurrence_id=row.pk,
         what=str(shown.get("summary") or tools.title(row.tool)),
         state=row.state,

@@ -18,6 +18,7 @@ from runs.selectors import (
     queue,
     run_log,
     run_models,
+    run_retry,
     switched,
     tools,
     words,
@@ -56,7 +57,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         agent=version.agent.title or version.agent.name,
         agent_version=version.number,
         status=run.status,
-        sentence=_waits(run)
+        sentence=waits(run)
         or words.sentence(
             run,
             [words.Asked(row.kind, row.opened_at) for row in asked],
@@ -93,6 +94,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             for name, label in TABS
         ),
         may_redrive=viewer.may(rights.Act.REDRIVE),
+        retry=run_retry.of(asked, viewer),
         lineage=_lineage(run),
         beside=_beside(run),
         last_good=failures.last_good(run) if run.status == lifecycle.Run.FAILED else None,
@@ -176,7 +178,7 @@ def _control_blocked(run: models.Run, viewer: deciding.Viewer) -> str:
     return "Operators and reviewers may pause and stop runs."
 
 
-def _waits(run: models.Run) -> str:
+def waits(run: models.Run) -> str:
     """Return what a new attempt waits for before it can begin, or nothing."""
     if run.begun or run.status != lifecycle.Run.QUEUED or run.mode == models.Run.Mode.DRY_RUN:
         return ""

@@ -39,6 +39,17 @@ class OpenReview:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Retry:
+    """What a failed run is tried again with, as it is: the question that was seen."""
+
+    review_id: int
+    revision: int
+    digest: str
+    evidence: int
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Unusable:
     rows: int
     position: int  # of the line that names them
@@ -73,6 +84,7 @@ class RunHeader:
         page_models.Tab, ...
     ]  # name = URL name: run, run-plan, run-transcript, run-effects, run-usage
     may_redrive: bool = False
+    retry: Retry | None = None
     lineage: str = ""  # "Attempt 2 of this work", or empty
     beside: int | None = None  # an attempt of the same work to compare it with
     last_good: int | None = None  # the newest checkpoint before a failure

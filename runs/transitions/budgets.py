@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from runs import models, rights
 from runs.transitions import audit, texts
 from runs.transitions.actor import Actor
@@ -28,6 +30,33 @@ def check_fit(run: models.Run, *, verdict: str, amount: int | None, reason: str)
         raise Invalid("Say by how much the limit is raised: a whole number of 1 or more.")
     if run.stop_at is not None:
         raise Stale("The run is being stopped, so its limit can't be raised any more.")
+
+
+def raise_lineage(run: models.Run, raises: Mapping[str, int], *, by: Actor) -> dict[str, int]:
+    """Return the limits of the locked run's lineage after raising some by so much; the caller commits.
+
+    Refuses Invalid for a limit that isn't there, and a raise by nothing.
+    """
+    if not raises:
+        return dict(run.budget)
+    if by.user is None:
+        raise NotYours("You may not answer this; an operator can.")
+    check_right(by.user)
+    accounts = models.Account.objects.select_for_update(of=("self",)).filter(root=run.root_id).order_by("pk")
+    known = {row.measure: row for row in accounts}
+    limits = dict(run.budget)
+    for measure, amount in sorted(raises.items()):
+        account = known.get(measure)
+        if account is None:
+            raise Invalid(f"There is no limit of {measure} to raise.")
+        if not 1 <= amount <= MOST:
+            raise Invalid("Say by how much the limit is raised: a whole number of 1 or more.")
+        before, account.limit = account.limit, account.limit + amount
+        limits[measure] = account.limit
+        account.save(update_fields=["limit"])
+        content = {"scope": account.scope, "measure": measure, "before": before, "after": account.limit}
+        audit.append("budget.raised", actor=by, run=run, subject=f"account {account.pk}", content=content)
+    return limits
 
 
 def raise_limit(run: models.Run, review: models.Review, amount: int, *, by: Actor) -> None:

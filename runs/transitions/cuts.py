@@ -74,21 +74,24 @@ def branch(
     input: Mapping[str, Any] | None,
     content: Mapping[str, Any],
     number: int,
+    version: models.AgentVersion | None = None,
+    budget: Mapping[str, Any] | None = None,
 ) -> models.Run:
     """Return the new run `number`, queued, with its first lines: where it comes from, and the corrected input.
 
     Positions, checkpoint numbers and plan versions go on from the cut, and so does the chain of its log. Counters are
-    what was spent on the path. Without a `root` it is the root of a lineage of its own.
+    what was spent on the path. Without a `root` it is the root of a lineage of its own. `version` and `budget` take
+    the place of the source's.
     """
     source, line = cut.holder, cut.line
     assert line.number is not None
-    version = models.Plan.objects.filter(_before(cut)).order_by("-version").values_list("version", flat=True)
+    bound = version or source.agent_version
     given = source.input if input is None else input
     run = models.Run(
         pk=number,
         root_id=root or number,
-        agent_version_id=source.agent_version_id,
-        pins=pins.now(source.agent_version.provider, source.agent_version.tools),
+        agent_version_id=bound.pk,
+        pins=pins.now(bound.provider, bound.tools),
         title=title or source.title,
         input=given,
         input_digest=exact.digest_of(given),
@@ -101,13 +104,13 @@ def branch(
         wake_at=clock_time.now() - datetime.timedelta(milliseconds=1),
         priority=source.priority,
         start_token=token,
-        budget=source.budget,
+        budget=source.budget if budget is None else dict(budget),
         created_by=user,
         position=line.position,
         head=line.head,
         checkpoint_number=line.number,
         checkpoint_position=line.position,
-        plan_version=version.first() or 0,
+        plan_version=planned(cut),
         waivers=content.get("waivers", {}),
         **log.counted(line.counters),
     )
@@ -135,6 +138,12 @@ def branch(
     lines.flush()
     run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
     return run
+
+
+def planned(cut: Cut) -> int:
+    """Return the version of the plan at the cut, 0 where there is none yet."""
+    versions = models.Plan.objects.filter(_before(cut)).order_by("-version")
+    return versions.values_list("version", flat=True).first() or 0
 
 
 def _before(cut: Cut) -> Q:

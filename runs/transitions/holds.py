@@ -38,6 +38,19 @@ def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
         return run
 
 
+def hold_new(run: models.Run, *, reason: str, by: Actor) -> None:
+    """Hold a run that the caller's transaction has just made: it is built, and rests before anything starts.
+
+    It stays queued until then; the engine's first safe point pauses it.
+    """
+    user = _entitled(by, rights.Act.PAUSE, "pause")
+    run.hold_by, run.hold_reason, run.hold_right = user, reason, rights.OPERATOR
+    run.remind_at = clock_time.now() + clock_time.seconds(settings.CKPTSITE["HOLD_REMIND"])
+    run.save(update_fields=["hold_by", "hold_reason", "hold_right", "remind_at"])
+    inbox.leave(run, models.Fact.Kind.HOLD, {"reason": reason}, by=user, mover="P")
+    audit.append("run.paused", actor=by, run=run, subject=f"run {run.pk}", content={"reason": reason})
+
+
 def resume(run_id: int, *, by: Actor) -> models.Run:
     """Lift the hold; the run goes on from its newest checkpoint. Refuses NotYours and Stale."""
     user = _entitled(by, rights.Act.RESUME, "resume")

@@ -10,13 +10,15 @@ from django.db import IntegrityError
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import audit, clock_time, corrections, cuts, holds, inbox, log, texts, undoing
+from runs.transitions import audit, budgets, clock_time, corrections, cuts, holds, inbox, log, texts, undoing
+from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 KEEP, AGAIN, UNDO_FIRST = "keep", "again", "undo_first"
 DISPOSITIONS = (KEEP, AGAIN, UNDO_FIRST)
+HELD = "Its plan is changed before it goes on."
 
 
 def redrive(
@@ -29,6 +31,9 @@ def redrive(
     input: Mapping[str, Any] | None = None,
     arguments: Mapping[CallId, Any] | None = None,
     dispositions: Mapping[int, str] | None = None,
+    instructions: str | None = None,
+    raises: Mapping[str, int] | None = None,
+    hold: bool = False,
     seen: int | None = None,
 ) -> models.Run:
     """Return the lineage's new attempt, queued; the same token again returns the run it made.
@@ -37,7 +42,8 @@ def redrive(
     stopped if it hasn't ended), and starts once that one has ended and nothing of the lineage is open. What was done
     after the checkpoint isn't done again: it is absorbed when it is proposed, unless its occurrence is disposed of as
     `again`, which lets it happen once more, after a review, or as `undo_first`: then it is taken back before the new
-    attempt does anything else.
+    attempt does anything else. Other `instructions` are a version of the agent of their own, `raises` add to the
+    lineage's limits, and with `hold` it rests before anything starts, so that its plan can be changed first.
 
     Refuses NotYours without the right, Invalid where checkpoint, input, arguments or dispositions don't fit, and
     Stale when another attempt than the one that was `seen` is the current one.
@@ -51,14 +57,21 @@ def redrive(
     cut = cuts.find(run, checkpoint)
     corrected = corrections.input_of(input)
     disposed = _disposed(run.root_id, cut, dispositions or {})
+    if hold and not cuts.planned(cut):
+        raise Invalid("There is no plan at that checkpoint yet, so there is none to change first.")
     wishes = corrections.arguments_of(cut, arguments or {})
     try:
         with committing("redrive"):
             old = _current(run.root_id, seen)
+            if old.status in lifecycle.RUN_ENDED:  # reviews are locked before accounts, and audited last
+                _close(old)
+            budget = budgets.raise_lineage(old, raises or {}, by=by)
             number = cuts.next_number()
             old.superseded_by_id = number
             old.save(update_fields=["superseded_by"])
-            _end(old, number, reason=reason, by=by)
+            if old.status not in lifecycle.RUN_ENDED:
+                _stop(old, number, reason=reason, by=by)
+            version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
             new = cuts.branch(
                 cut,
                 root=run.root_id,
@@ -69,9 +82,18 @@ def redrive(
                 token=token,
                 reason=reason,
                 input=corrected,
-                content={"supersedes": old.pk, "arguments": wishes, **disposed},
+                content={
+                    "supersedes": old.pk,
+                    "arguments": wishes,
+                    **disposed,
+                    **instructions_.told(cut.holder.agent_version, version),
+                },
                 number=number,
+                version=version,
+                budget=budget if raises else None,
             )
+            if hold:
+                holds.hold_new(new, reason=HELD, by=by)
             record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason})
             hints.changed(old.pk, inbox=True)
     except IntegrityError:
@@ -122,12 +144,14 @@ def _current(root: int, seen: int | None) -> models.Run:
     return old
 
 
-def _end(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
-    """Stop the locked old attempt if it goes on, or close the question that its failure asks."""
-    if old.status not in lifecycle.RUN_ENDED:
-        if old.stop_at is None:
-            holds.ask_stop(old, reason=f"Run {number} takes over: {reason}", by=by)
-        return
+def _stop(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
+    """Stop the locked old attempt, which goes on."""
+    if old.stop_at is None:
+        holds.ask_stop(old, reason=f"Run {number} takes over: {reason}", by=by)
+
+
+def _close(old: models.Run) -> None:
+    """Close the question that the failure of the locked old attempt asks."""
     now = clock_time.now()
     open_reviews = models.Review.objects.select_for_update(of=("self",)).filter(
         run=old, status=lifecycle.Review.OPEN, kind=lifecycle.ReviewKind.FAILURE

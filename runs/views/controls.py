@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from runs import access, rights
-from runs.transitions import holds, refusals, switches
+from runs.forms import retries as forms
+from runs.transitions import decisions, holds, refusals, switches
 from runs.views import doors
 
 
@@ -53,6 +54,21 @@ def resume(request: doors.Request, run_id: int) -> HttpResponse:
     access.require(request.user, rights.Act.RESUME)
     holds.resume(run.pk, by=doors.actor(request))
     messages.success(request, "Resumed. It goes on from its newest checkpoint.")
+    return doors.lead(request, reverse("run", args=[run.pk]))
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def retry(request: doors.Request, run_id: int) -> HttpResponse:
+    """Try a failed run again as it is: the answer to the question that its failure asks."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.ANSWER_FAILURE)
+    given = forms.read_retry(request.POST.dict())
+    review = access.review_for(request.user, given.review_id)
+    if review.run_id != run.pk:
+        raise Http404("This question is about another run.")
+    decisions.decide(review.pk, given.answer, by=doors.actor(request))
+    messages.success(request, "It is tried again. What is done is not done again.")
     return doors.lead(request, reverse("run", args=[run.pk]))
 
 

@@ -57,7 +57,8 @@ def _draw(
     conflict: str = "",
 ) -> HttpResponse:
     page = plan_editor.page(run, doors.viewer(request), draft, conflict=conflict)
-    part = "#editor" if request.htmx and request.method == "POST" else ""
+    wanted = request.method == "POST" or request.GET.get("part") == "editor"
+    part = "#editor" if request.htmx and wanted else ""
     return render(request, f"run/plan_edit.html{part}", {"section": "runs", "page": page}, status=status)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from runs import access, inputs, models, rights
-from runs.selectors import redrive_page, run_timeline
+from runs.forms import redrives as redrives_form
+from runs.selectors import redrive_models, redrive_page, run_retry, run_timeline
 from runs.transitions import branches, redrives, refusals
 from runs.views import doors
 
@@ -26,10 +28,14 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
     access.require(request.user, rights.Act.REDRIVE)
     if request.method != "POST":
         return _draw(request, run, redrive_page.page(run, _number(request.GET.get("checkpoint")), {}))
-    number = _number(request.POST.get("checkpoint"))
-    errors, status = {}, 422
+    post = request.POST.dict()
+    number = _number(post.get("checkpoint"))
+    given = redrives_form.read(post, redrive_page.arguments_at(run, number))
+    errors, status = given.errors, 422
+    if errors:
+        return _draw(request, run, redrive_page.page(run, number, post, errors=errors), status=status)
     try:
-        new = _made(request, run, number)
+        new = _made(request, run, given)
     except inputs.BadInput as error:
         errors = {f"input.{error.field}" if error.field else "": str(error)}
     except refusals.Invalid as refusal:
@@ -38,8 +44,9 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
         errors, status = {"": refusal.message}, 409
     else:
         messages.success(request, f"Run {new.pk} goes on from checkpoint {number}.")
-        return doors.lead(request, reverse("run", args=[new.pk]))
-    page = redrive_page.page(run, number, request.POST.dict(), errors=errors)
+        held = given.hold and given.verb != "try_out"
+        return doors.lead(request, reverse("run-plan-edit" if held else "run", args=[new.pk]))
+    page = redrive_page.page(run, number, post, errors=errors)
     return _draw(request, run, page, status=status)
 
 
@@ -112,27 +119,32 @@ def _separated(request: doors.Request, run: models.Run, number: int | None) -> m
     )
 
 
-def _made(request: doors.Request, run: models.Run, number: int | None) -> models.Run:
-    post = request.POST.dict()
-    checkpoint, corrected = number or 0, _corrected(request, run, number or 0)
-    reason, by, token = post.get("reason", ""), doors.actor(request), post.get("token", "")
-    if post.get("verb") == "try_out":
+def _made(request: doors.Request, run: models.Run, given: redrives_form.Given) -> models.Run:
+    checkpoint = given.checkpoint or 0
+    corrected, by = _corrected(request, run, checkpoint), doors.actor(request)
+    if given.verb == "try_out":
         return branches.fork(
-            run.pk, checkpoint=checkpoint, reason=reason, input=corrected, by=by, token=token
+            run.pk,
+            checkpoint=checkpoint,
+            reason=given.reason,
+            input=corrected,
+            arguments=given.arguments,
+            by=by,
+            token=given.token,
         )
     return redrives.redrive(
         run.pk,
         checkpoint=checkpoint,
-        reason=reason,
+        reason=given.reason,
         input=corrected,
-        dispositions={
-            effect: str(value)
-            for name, value in post.items()
-            if name.startswith("effect.") and (effect := _number(name.removeprefix("effect."))) is not None
-        },
-        seen=_number(post.get("seen")),
+        arguments=given.arguments,
+        dispositions=given.dispositions,
+        instructions=given.instructions,
+        raises=given.raises,
+        hold=given.hold,
+        seen=given.seen,
         by=by,
-        token=token,
+        token=given.token,
     )
 
 
@@ -151,11 +163,11 @@ def _corrected(request: doors.Request, run: models.Run, checkpoint: int) -> Mapp
     return inputs.correct(run.agent_version, given, changed, files) if changed or files else None
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
+_number = redrives_form.number
 
 
 def _draw(
-    request: doors.Request, run: models.Run, page: redrive_page.RedrivePage, *, status: int = 200
+    request: doors.Request, run: models.Run, page: redrive_models.RedrivePage, *, status: int = 200
 ) -> HttpResponse:
+    page = replace(page, retry=run_retry.of_run(run, doors.viewer(request)))
     return render(request, "run/redrive.html", {"section": "runs", "page": page, "run": run}, status=status)

@@ -73,6 +73,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/runs/{run.pk}/" for run in house.runs]
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]
+    paths += [f"/runs/{house.failed.pk}/redrive/", f"/runs/{house.done.pk}/redrive/?checkpoint=2"]
     found = [look for path in paths for look in looks(desk, path)]
     assert found == [look for path in paths for look in flawless(path)]
 

@@ -24,6 +24,7 @@ ONLY_POST = {
     "run-pause": {"reviewer", "operator", "admin"},
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
+    "run-retry": {"operator", "admin"},
     "run-undo": {"reviewer", "operator", "admin"},
     "run-take-over": {"operator", "admin"},
     "switch": {"admin"},

@@ -1,0 +1,119 @@
+"""What going on from a checkpoint does again, what it doesn't, and what that costs."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+
+from runs import lifecycle, models
+from runs.models import paths
+from runs.providers import registry as providers
+from runs.selectors import now, past, redrive_models, tools
+
+SHOWN = 100
+SKIPPED, KEPT, AGAIN, PASSED = "skipped", "kept", "again", "passed"
+_COUNTED = {
+    SKIPPED: "{} done before and not run again",
+    KEPT: "{} proposed again and answered with what was done",
+    AGAIN: "{} run again",
+    PASSED: "{} already passed over",
+}
+
+
+def last_good(run: models.Run) -> int | None:
+    """Return the newest checkpoint before the step that failed; None where the newest of all is as good."""
+    position = _failed_at(run)
+    if position is None:
+        return None
+    rows = paths.checkpoints(run).filter(position__lt=position).order_by("-position")
+    return rows.values_list("number", flat=True).first()
+
+
+def failed_step(run: models.Run) -> str:
+    """Return the title of the step that made the run fail, or nothing."""
+    row = _failed(run)
+    return "" if row is None else f"Step {row.order + 1}: {row.title}"
+
+
+def forecast(
+    run: models.Run, line: models.Entry, left: list[models.Occurrence]
+) -> redrive_models.Forecast | None:
+    """Return what becomes of the plan's steps as they stand now, from the checkpoint at `line` on."""
+    if not run.plan_version:
+        return None
+    rows = list(models.PlanStep.objects.filter(run=run).order_by("order"))
+    actions = {
+        (action.run_id, action.step): action.identity_digest
+        for action in models.Action.objects.filter(run=run).only("run", "step", "identity_digest", "tool")
+    }
+    standing = {row.identity_digest for row in left if row.state == lifecycle.Occurrence.STANDING}
+    counts = dict.fromkeys(_COUNTED, 0)
+    found: list[redrive_models.Ahead] = []
+    for row in rows:
+        kept = actions.get((run.pk, row.key)) in standing
+        word, words = _word(row, line.position, kept=kept)
+        counts[word] += 1
+        if len(found) < SHOWN:
+            name = str((row.body or {}).get("tool") or "")
+            tool = tools.find(name) if name else None
+            found.append(
+                redrive_models.Ahead(
+                    number=row.order + 1,
+                    title=row.title,
+                    word=word,
+                    words=words,
+                    tier=tool.risk() if tool else None,
+                )
+            )
+    said = [words.format(counts[word]) for word, words in _COUNTED.items() if counts[word]]
+    return redrive_models.Forecast(
+        steps=tuple(found),
+        more=len(rows) - len(found),
+        summary=f"Of {len(rows)} steps: {', '.join(said)}.",
+        cost=_cost(run, line),
+    )
+
+
+def _word(row: models.PlanStep, position: int, *, kept: bool) -> tuple[str, str]:
+    """Return what becomes of a step: it is behind the checkpoint, or comes again."""
+    behind = row.result_position is not None and row.result_position <= position
+    if behind and row.state == lifecycle.Step.DONE:
+        return SKIPPED, "Done before, not run again"
+    if behind and row.state != lifecycle.Step.FAILED:
+        return PASSED, "Passed over before"
+    if kept:
+        return KEPT, "Stands already: not done a second time"
+    return AGAIN, "Tried again" if row.state == lifecycle.Step.FAILED else "Runs"
+
+
+def _cost(run: models.Run, line: models.Entry) -> str:
+    """Return what the part that runs again has cost the first time, in words."""
+    if providers.follows_plan(run.agent_version.provider):
+        return "No model is called, so running it again costs nothing but the tools' own prices."
+    if not run.cost_known:
+        return "What it costs isn't known: the model's price is unknown."
+    at = past.counted(line.counters)
+    spent, turns = run.cost_micro - at.cost_micro, run.steps - at.steps
+    amount = now.dollars(max(spent, 0), known=True)
+    return f"The {turns} turn{'' if turns == 1 else 's'} after this checkpoint cost ${amount:.2f} the first time."
+
+
+def _failed(run: models.Run) -> models.PlanStep | None:
+    if run.status != lifecycle.Run.FAILED:
+        return None
+    rows = models.PlanStep.objects.filter(run=run, state=lifecycle.Step.FAILED).order_by("order")[:SHOWN]
+    return next((row for row in rows if (row.body or {}).get("required", True)), None)
+
+
+def _failed_at(run: models.Run) -> int | None:
+    row = _failed(run)
+    return None if row is None else row.result_position
+
+
+def reviews_of(occurrences: list[models.Occurrence]) -> dict[int, int]:
+    """Return the open question about each effect that may or may not have happened."""
+    rows = models.Review.objects.filter(
+        Q(action__occurrence__in=occurrences),
+        kind=lifecycle.ReviewKind.IN_DOUBT,
+        status=lifecycle.Review.OPEN,
+    )
+    return dict(rows.values_list("action__occurrence_id", "pk"))

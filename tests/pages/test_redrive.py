@@ -1,0 +1,142 @@
+"""Going on from a checkpoint on its page: why it failed, what runs again, what is corrected, and what stays done."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from runs import models, seed
+from runs.engine import verifier
+from runs.providers import declared
+from runs.tools import contract
+from runs.transitions import holds, starts
+from runs.transitions.actor import Actor
+from tests import factories
+from tests.engine.conftest import go, only_review, step
+from tests.engine.world import Look, World
+from tests.pages.conftest import As
+from tests.pages.test_pages import text
+from tests.pages.test_plan_editor import change
+from tests.rules.branching import through
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def hidden(page: str, action: str) -> dict[str, str]:
+    """Return the hidden fields of the last form of the page that posts to `action`."""
+    form = re.findall(rf'<form[^>]*action="{re.escape(action)}"[^>]*>(.*?)</form>', page, re.DOTALL)[-1]
+    pairs = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form)
+    return {name: html.unescape(value) for name, value in pairs}
+
+
+def send(client: Client, run: models.Run, page: str, **more: str) -> Any:
+    address = reverse("run-redrive", args=[run.pk])
+    given = {"verb": "redrive", "reason": "It went wrong.", **hidden(page, address)}
+    return client.post(address, given | more)
+
+
+def failed_after_a_letter(who: factories.People) -> models.Run:
+    Look.failures = [contract.DidNotHappen("The file is not there.")]
+    run = through(
+        factories.start(
+            who.operator, step("lookup", "letter"), step("look", "file"), step("allowed", "note")
+        ),
+        who.reviewer,
+    )
+    Look.failures = []
+    assert run.status == "failed"
+    return run
+
+
+def test_a_failed_run_goes_on_with_another_plan_and_nobody_gets_a_second_letter(
+    who: factories.People, as_: As
+) -> None:
+    run = failed_after_a_letter(who)
+    client, address = as_(who.operator), reverse("run-redrive", args=[run.pk])
+    page = text(client, address)
+    for words in ("The file is not there.", "Step 2: Do file", "Last good: before the step that failed",
+                  "1 done before and not run again", "3 run again", "No model is called", "Try again as it is",
+                  "More turns"):  # fmt: skip
+        assert words in page
+    early = text(client, f"{address}?checkpoint=1")
+    assert "1 proposed again and answered with what was done" in early
+    assert "Stays done" in early
+    more = {"plan": "1", "raise.steps": "x"}
+    refused = send(client, run, page, **more)
+    assert (refused.status_code, "a whole number of 1 or more" in refused.content.decode()) == (422, True)
+    limit = models.Account.objects.get(root=run.root_id, measure="steps").limit
+    assert send(client, run, early, plan="1").status_code == 422  # there is none yet
+    early = text(client, f"{address}?checkpoint=2")
+    made = send(client, run, early, **more | {"raise.steps": "7"})
+    new = models.Run.objects.exclude(pk=run.pk).get()
+    editor = reverse("run-plan-edit", args=[new.pk])
+    assert (made.status_code, made["Location"]) == (303, editor)
+    assert models.Account.objects.get(root=run.root_id, measure="steps").limit == limit + 7
+    assert "It comes to rest in a moment" in text(client, editor)
+    assert go(new).status == "paused"
+    page = text(client, editor)
+    plan = change(client, new, page, "remove:look", base=str(new.plan_version), reason="Not needed.")
+    saved = change(
+        client, new, plan.content.decode(), "save", base=str(new.plan_version), reason="Not needed."
+    )
+    assert saved.status_code == 303
+    holds.resume(new.pk, by=Actor(user=who.operator))
+    assert go(new).status == "succeeded"
+    assert [line["name"] for line in World.effects()] == ["letter", "note"]
+    verifier.verify()
+
+
+def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions(
+    who: factories.People, as_: As
+) -> None:
+    """Other instructions are a version of their own; the agent's current one stays."""
+    calls = [{"calls": [{"tool": "world.lookup", "arguments": {"name": "wrong"}}]}]
+    seed.register(
+        declared.Agent(
+            name="told", title="Told", provider="replay", definition={"replies": calls}, tools=("world.lookup",),
+            instructions="Be quick.", input_schema={"type": "object", "properties": {}},
+        )
+    )  # fmt: skip
+    run = go(starts.start_run("told", input={}, title="x", by=Actor(user=who.operator), token="told"))
+    client, address = as_(who.operator), reverse("run-redrive", args=[run.pk])
+    page = text(client, f"{address}?checkpoint={run.checkpoint_number}")
+    name = (re.search(r'name="(call\.\d+-\d+)"', page) or ["", ""])[1]
+    assert "Be quick." in page
+    bad = send(client, run, page, **{name: "{", "instructions": "Be careful."})
+    assert (bad.status_code, "This is not JSON" in bad.content.decode()) == (422, True)
+    assert "Be careful." in bad.content.decode()
+    right = json.dumps({"name": "right", "amount": "1.00"})
+    assert send(client, run, page, **{name: right, "instructions": "Be careful."}).status_code == 303
+    old, new = models.Run.objects.order_by("pk")
+    go(old)
+    go(new)
+    action = only_review(new).action
+    assert action is not None
+    assert action.arguments()["name"] == "right"
+    version = new.agent_version
+    assert (version.number, version.instructions, version.created_by) == (2, "Be careful.", who.operator)
+    assert version.agent.current == old.agent_version
+    first = models.Entry.objects.filter(run=new).order_by("position")[0]
+    assert first.content["instructions"]["version"] == 2
+    verifier.verify()
+
+
+def test_a_passing_fault_is_tried_again_by_one_button(who: factories.People, as_: As) -> None:
+    run = factories.failed(who.operator)
+    client, place = as_(who.operator), reverse("run-retry", args=[run.pk])
+    page = text(client, reverse("run", args=[run.pk]))
+    sent = hidden(page, place)
+    assert place not in text(as_(who.reviewer), reverse("run", args=[run.pk]))
+    other = factories.failed(who.operator)
+    assert client.post(reverse("run-retry", args=[other.pk]), sent).status_code == 404
+    assert client.post(place, sent).status_code == 303
+    assert client.post(place, sent).status_code == 303  # a double click
+    assert models.Decision.objects.get().reason == "Tried again as it is."
+    assert go(run).status == "succeeded"
+    assert client.post(place, sent | {"token": "another"}).status_code == 409
