@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from ckptsite import health
 from runs.views import (
     accounts,
+    batch,
     controls,
     desk,
     edits,
@@ -30,6 +31,7 @@ urlpatterns = [
     path("inbox/", inbox.inbox, name="inbox"),
     path("reviews/<int:review_id>/", reviews.review, name="review"),
     path("reviews/<int:review_id>/edit/", edits.edit, name="review-edit"),
+    path("reviews/batch/", batch.batch, name="batch"),
     path("reviews/<int:review_id>/extend/", reviews.extend, name="review-extend"),
     path("reviews/<int:review_id>/withdraw/", reviews.withdraw, name="review-withdraw"),
     path("reviews/<int:review_id>/snooze/", desk.snooze, name="review-snooze"),

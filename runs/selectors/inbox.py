@@ -54,6 +54,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         filtered=chosen.narrowed,
         known=known,
         may_decide=queue.answers(viewer),
+        pick=any(row.together for row in rows),
         query=chosen.query,
         earlier=chosen.but(earlier=True).query if tab == DECIDED and not chosen.earlier else "",
         reminders=_reminders(viewer),

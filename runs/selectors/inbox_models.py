@@ -126,6 +126,7 @@ class InboxPage:
     filtered: bool
     known: str  # what the list holds, sent back so that news can be counted
     may_decide: bool  # False: may look, not decide
+    pick: bool = False  # some of the rows can be decided together
     query: str = ""  # of tab and filters, carried to the questions and back
     earlier: str = ""  # query string of what was decided before today
     reminders: tuple[Reminder, ...] = ()  # of this person's own pauses

@@ -112,7 +112,7 @@ def page(
         failure=review_parts.failure(review) if review.kind == lifecycle.ReviewKind.FAILURE else None,
         budget=review_budget.asked(review) if review.kind == lifecycle.ReviewKind.BUDGET else None,
         undo_seconds=review.undo_seconds,
-        undo_left=_undo_left(review, viewer),
+        undo_left=undo_left(review, viewer),
         outcome=outcome,
         outcome_reason=outcome_reason,
         taken_back=bool(taken_back),
@@ -153,7 +153,7 @@ def done(review_id: int, viewer: deciding.Viewer) -> review_models.Done | None:
     return review_models.Done(
         review_id=review.pk,
         sentence=review_parts.done_sentence(decision, review),
-        undo_left=_undo_left(review, viewer),
+        undo_left=undo_left(review, viewer),
     )
 
 
@@ -211,7 +211,7 @@ def _said(action: models.Action | None) -> str:
     return str(reply.get("text") or "")
 
 
-def _undo_left(review: Any, viewer: deciding.Viewer) -> float:
+def undo_left(review: Any, viewer: deciding.Viewer) -> float:
     """Return for how many seconds this person may still take the approval back."""
     if review.status != lifecycle.Review.APPROVED or review.consumed_by_id is not None:
         return 0.0

@@ -64,11 +64,25 @@ function fill(dialog) {
   dialog.querySelector("[data-keys-switch]").checked = singleKeysOn();
 }
 
+// An address that ends in the name of a form leads into it, as its key would.
+function land() {
+  const name = location.hash.slice(1);
+  const part = name ? document.getElementById(name) : null;
+  if (!part) return;
+  const mark = part.matches("details.way") ? part.querySelector("summary[data-hotkey]") : name === "approve" && document.querySelector("[data-hotkey=a]");
+  if (!mark) return;
+  if (mark.dispatchEvent(new CustomEvent("hotkey-fire", { cancelable: true, bubbles: true, detail: { path: [] } }))) mark.focus();
+}
+
 export function start() {
+  window.addEventListener("hashchange", land);
+  // Not before: where an address names a part, the browser itself takes the focus away once all is loaded.
+  if (document.readyState === "complete") land();
+  else window.addEventListener("load", () => setTimeout(land));
   // A summary opens its part and takes the person to the first field; a hotkey never decides anything.
   document.addEventListener("hotkey-fire", (event) => {
     const element = event.target;
-    if (element.matches("[data-cursor]")) return;
+    if (element.matches("[data-cursor], [data-row-act]")) return;
     if (element.tagName === "SUMMARY") {
       event.preventDefault();
       const part = element.parentElement;

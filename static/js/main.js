@@ -8,8 +8,9 @@ import * as gate from "./gate.js";
 import * as keys from "./keys.js";
 import * as live from "./live.js";
 import * as menus from "./menus.js";
-import * as plan from "./plan.js";
 import * as palette from "./palette.js";
+import * as pick from "./pick.js";
+import * as plan from "./plan.js";
 import * as shows from "./shows.js";
 import * as speech from "./speech.js";
 import * as theme from "./theme.js";
@@ -18,7 +19,25 @@ import * as undo from "./undo.js";
 
 document.documentElement.classList.add("js");
 
-const modules = [bar, copy, cursor, drafts, fields, gate, keys, live, menus, palette, plan, shows, speech, theme, times, undo];
+const modules = [
+  bar,
+  copy,
+  cursor,
+  drafts,
+  fields,
+  gate,
+  keys,
+  live,
+  menus,
+  palette,
+  pick,
+  plan,
+  shows,
+  speech,
+  theme,
+  times,
+  undo,
+];
 for (const module of modules) module.start?.();
 
 const refresh = () => {

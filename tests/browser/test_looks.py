@@ -60,6 +60,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
     desk = sit(who.admin, **SIZES[size])
+    waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)
     paths = [
         "/inbox/",
         "/inbox/?tab=decided",
@@ -70,6 +71,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     ]
     paths += [f"/reviews/{pk}/" for pk in models.Review.objects.order_by("pk").values_list("pk", flat=True)]
     paths += [f"/reviews/{order.asked(who.operator, letter=True).pk}/edit/"]
+    paths += ["/reviews/batch/?review=" + "&review=".join(map(str, waiting))]
     paths += [f"/runs/{run.pk}/" for run in house.runs]
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]

@@ -62,6 +62,8 @@ def expected(name: str, role: str) -> int:
         return OPEN_TO_ALL[name]
     if name in ONLY_POST:
         return 405
+    if name == "batch" and role in SEEING:
+        return 200 if role in {"reviewer", "admin"} else 403
     if name in {"run-redrive", "run-separate", "run-plan-edit"} and role in SEEING:
         return 200 if role in {"operator", "admin"} else 403
     if name == "review-edit" and role in SEEING:

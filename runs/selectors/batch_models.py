@@ -1,0 +1,96 @@
+"""What the pages about many questions at once show. Conventions as in `page_models`."""
+
+from dataclasses import dataclass, field
+
+from runs.selectors.page_models import Fact
+from runs.selectors.review_models import Preview
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One question of a group. `seen` is what its form carries: exactly what is shown here."""
+
+    review_id: int
+    effect: str
+    run_title: str
+    pairs: tuple[tuple[str, str], ...]  # the group's columns and the values under them
+    preview: Preview
+    arguments: str  # the stored canonical JSON text, whole
+    digest: str
+    decisive: tuple[str, ...]
+    seen: str
+    ticked: bool = False
+    changed: bool = False  # since it was ticked: it has to be looked at again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Questions of one shape: same tool, contract and set of argument paths, and one tier."""
+
+    number: int
+    tool: str
+    tier: int
+    most: int  # so many can be approved at once
+    columns: tuple[str, ...]  # the arguments that differ
+    same: tuple[Fact, ...]  # the arguments that are the same in all
+    items: tuple[Item, ...]
+    reason_required: bool
+    each_opened: bool  # every one has to be opened to be ticked
+    undo_seconds: float
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """Return the numbers of its questions."""
+        return tuple(item.review_id for item in self.items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """A question that was selected but is decided by itself, or not at all, and why."""
+
+    review_id: int
+    effect: str
+    tier: int
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What was typed and ticked, drawn again after a refusal."""
+
+    group: int = 0
+    reason: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchPage:
+    groups: tuple[Group, ...]
+    alone: tuple[Alone, ...]
+    back: str = ""  # query string of the list that the person came from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """What became of one question."""
+
+    review_id: int
+    effect: str
+    done: bool
+    words: str
+    undo_left: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What became of each question of a batch, and which of the others are still to be looked at."""
+
+    lines: tuple[Line, ...]
+    others: tuple[int, ...]
+    back: str = ""
+
+    @property
+    def decided(self) -> int:
+        """Return how many were decided."""
+        return sum(line.done for line in self.lines)

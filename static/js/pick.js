@@ -1,0 +1,29 @@
+// Selected rows are counted where something can be done with them; the form works without this.
+function count(form) {
+  const some = form.querySelectorAll("input[type=checkbox]:checked").length;
+  for (const mark of form.querySelectorAll("[data-batch-count]")) mark.textContent = some ? ` (${some})` : "";
+  const bar = form.querySelector("[data-pick]");
+  if (!bar) return;
+  bar.toggleAttribute("data-some", some > 0);
+  bar.querySelector("[data-pick-words]").textContent = some === 1 ? "1 selected" : `${some} selected`;
+}
+
+export function refresh() {
+  for (const form of document.querySelectorAll("form[data-batch]")) count(form);
+}
+
+export function start() {
+  document.addEventListener("change", (event) => {
+    const form = event.target.matches("input[type=checkbox]") && event.target.closest("form[data-batch]");
+    if (form) count(form);
+  });
+  document.addEventListener("click", (event) => {
+    const all = event.target.closest("[data-pick-all]");
+    if (!all) return;
+    const boxes = [...all.closest("form").querySelectorAll("input[name=review]")];
+    const on = !boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = on;
+    refresh();
+  });
+  window.addEventListener("pageshow", refresh);
+}
