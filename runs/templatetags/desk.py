@@ -135,7 +135,11 @@ def when(moment: datetime.datetime | None, empty: str = "never") -> SafeString |
     exact = date_format(local, "j M Y, H:i")
     zone = local.tzname() or ""
     return format_html(
-        '<time datetime="{}" title="{} {}" data-relative>{}</time>', moment.isoformat(), exact, zone, exact
+        '<time datetime="{}" title="{} {}" data-relative>{}</time>',
+        moment.isoformat(timespec="milliseconds"),
+        exact,
+        zone,
+        exact,
     )
 
 
