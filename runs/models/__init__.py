@@ -16,6 +16,7 @@ from runs.models.review import Decision, Review
 from runs.models.run import Run
 from runs.models.tenure import Tenure
 from runs.models.user import User
+from runs.models.words import Words
 
 __all__ = [
     "Account",
@@ -45,4 +46,5 @@ __all__ = [
     "Snooze",
     "Tenure",
     "User",
+    "Words",
 ]

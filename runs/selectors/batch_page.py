@@ -108,6 +108,8 @@ def _alone(
     if why := deciding.approval_blocked(row, viewer, others=others, written=frozenset(written)):
         return why
     content = row.content or {}
+    if content.get("deviation") or content.get("before"):
+        return "It is none of the plan's steps, or the world has changed since; look at it by itself."
     if content.get("beside") or content.get("alike"):
         return "Something that it may be was done before; look at both."
     if row.shape is None or row.action_id not in arguments:

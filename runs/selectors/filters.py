@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.db.models import Q
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import Q, QuerySet
 
-from runs import lifecycle
+from runs import finding, lifecycle, models
 from runs.selectors import now
 
 MINE, TEAM, SNOOZED, DECIDED = "mine", "team", "snoozed", "decided"
@@ -43,6 +44,8 @@ class Filters:
     tool: str = ""
     agent: str = ""
     age: str = ""
+    q: str = ""
+    """What was typed to search for."""
     earlier: bool = False  # of what was decided: not only today's
 
     @property
@@ -61,6 +64,7 @@ class Filters:
             "tool": self.tool,
             "agent": self.agent,
             "age": self.age,
+            "q": self.q,
             "earlier": "1" if self.earlier else "",
         }
         return urlencode({name: value for name, value in parts.items() if value})
@@ -84,7 +88,34 @@ class Filters:
             found &= Q(**{f"{prefix}run__agent_version__agent__name": self.agent})
         if self.age:
             found &= Q(**{f"{prefix}opened_at__lt": now.ClockNow() - AGES[self.age][1]})
+        if self.q:
+            found &= _found(self.q, prefix)
         return found
+
+
+def _found(typed: str, prefix: str) -> Q:
+    """Return the condition that a question holds the words that were typed, or is the one of that number."""
+    rows = _holding(typed).filter(review__isnull=False)
+    number = finding.number(typed)
+    found = Q(**{f"{prefix}pk__in": rows.values("review")})
+    if number is None:
+        return found
+    return found | Q(**{f"{prefix}pk": number}) | Q(**{f"{prefix}run": number})
+
+
+def runs_found(typed: str) -> Q:
+    """Return the condition that a run, or a question of it, holds the words that were typed; or its number."""
+    number = finding.number(typed)
+    found = Q(pk__in=_holding(typed).values("run"))
+    return found if number is None else found | Q(pk=number)
+
+
+def _holding(typed: str) -> QuerySet[models.Words]:
+    """Return the rows with these words, by the index; none for a number that is written as one."""
+    asked = "" if typed.startswith("#") else finding.query(typed)
+    if not asked:
+        return models.Words.objects.none()
+    return models.Words.objects.filter(words=SearchQuery(asked, config="simple", search_type="raw"))
 
 
 def read(params: Mapping[str, str]) -> Filters:
@@ -95,9 +126,10 @@ def read(params: Mapping[str, str]) -> Filters:
         kind=_known(params.get("kind", ""), KINDS),
         tier=int(tier) if tier in {"0", "1", "2", "3"} else None,
         overdue=params.get("overdue") == "1",
-        tool=_text(params.get("tool", "")),
-        agent=_text(params.get("agent", "")),
+        tool=typed(params.get("tool", "")),
+        agent=typed(params.get("agent", "")),
         age=_known(params.get("age", ""), AGES),
+        q=typed(params.get("q", "")),
         earlier=params.get("earlier") == "1",
     )
 
@@ -111,5 +143,6 @@ def _known(value: str, choices: Any) -> str:
     return value if value in choices else ""
 
 
-def _text(value: str) -> str:
+def typed(value: str) -> str:
+    """Return what somebody typed, as far as it can be looked for."""
     return "" if "\x00" in value else value.strip()[:LONGEST]

@@ -106,6 +106,7 @@ def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_model
         other = chosen.but(kind="" if on else kind)
         chip(label, other, current=on, count=known if known is None else counted.kinds[kind])
     for label, value, name in (
+        (f"Search: {chosen.q}", chosen.q, "q"),
         (f"Tool: {tools.title(chosen.tool)}", chosen.tool, "tool"),
         (f"Agent: {chosen.agent}", chosen.agent, "agent"),
         (f"Open {filters.AGES[chosen.age][0]}" if chosen.age else "", chosen.age, "age"),
@@ -125,8 +126,25 @@ def _form(chosen: Filters) -> inbox_models.FilterForm:
         agents=_options([(name, title or name) for name, title in agents], chosen.agent),
         ages=_options([(name, words.capitalize()) for name, (words, _) in filters.AGES.items()], chosen.age),
         kept=tuple(parse_qsl(other.query)),
+        q=chosen.q,
+        around=tuple(parse_qsl(chosen.but(q="").query)),
+        elsewhere=_elsewhere(chosen) if chosen.q else (),
         opened=bool(chosen.tool or chosen.agent or chosen.age),
         clear=f"?{Filters(tab=chosen.tab).query}",
+    )
+
+
+def _elsewhere(chosen: Filters) -> tuple[page_models.Choice, ...]:
+    """Return the other places where the same words could be looked for."""
+    everywhere = Filters(q=chosen.q)
+    places = (
+        ("All open questions", everywhere.but(tab=TEAM)),
+        ("All decisions", everywhere.but(tab=DECIDED, earlier=True)),
+    )
+    return tuple(
+        page_models.Choice(label=label, query=other.query, current=False)
+        for label, other in places
+        if other != chosen
     )
 
 

@@ -102,6 +102,9 @@ class FilterForm:
     ages: tuple[Option, ...]
     kept: tuple[tuple[str, str], ...]  # name and value of hidden fields
     opened: bool
+    q: str  # what was searched for
+    around: tuple[tuple[str, str], ...]  # hidden fields of the search: all the rest
+    elsewhere: tuple[Choice, ...]  # the same words in other places
     clear: str  # address of the tab without filters
 
 

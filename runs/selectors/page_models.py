@@ -138,5 +138,7 @@ class RunsPage:
     rows: tuple[RunRow, ...]
     page: Page
     filtered: bool
+    q: str  # what was searched for
+    around: tuple[tuple[str, str], ...]  # hidden fields of the search: all the rest
     start: StartForm | None  # None: this person may not start runs
     board: SwitchBoard

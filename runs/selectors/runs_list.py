@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
-from runs.selectors import deciding, keyset, now, page_models, queue, switched, tools, words
+from runs.selectors import deciding, filters, keyset, now, page_models, queue, switched, tools, words
 
 SIZE = 50
 SENTENCE = 160
@@ -35,6 +36,9 @@ def page(
         "agent_version__agent", "created_by", "hold_by", "stop_by"
     ).defer("input", "labels", "path", "agent_version__definition", "agent_version__input_schema",
             "agent_version__tools", "agent_version__instructions")  # fmt: skip
+    typed = filters.typed(params.get("q", ""))
+    if typed:
+        rows = rows.filter(filters.runs_found(typed))
     if only:
         rows = rows.filter(status__in=FILTERS[only][1])
     steps = models.PlanStep.objects.filter(run=OuterRef("pk")).order_by().values("run")
@@ -47,7 +51,11 @@ def page(
         changed_at=Subquery(entries.values("created_at")[:1]),
     )
     found, paging = keyset.page(
-        rows, by=("id",), params=params, size=SIZE, keep={"only": only} if only else None
+        rows,
+        by=("id",),
+        params=params,
+        size=SIZE,
+        keep={name: value for name, value in (("only", only), ("q", typed)) if value},
     )
     asked: dict[int, list[words.Asked]] = defaultdict(list)
     open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
@@ -55,10 +63,12 @@ def page(
         asked[run_id].append(words.Asked(kind, since))
     switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
     return page_models.RunsPage(
-        filters=_filters(only),
+        filters=_filters(only, typed),
         rows=tuple(_row(row, asked[row.pk], switches) for row in found),
         page=paging,
-        filtered=bool(only),
+        filtered=bool(only or typed),
+        q=typed,
+        around=(("only", only),) if only else (),
         start=start,
         board=switched.board(switches, viewer),
     )
@@ -68,21 +78,25 @@ def _steps_in(steps: QuerySet[models.PlanStep, Any], states: frozenset[lifecycle
     return Coalesce(Subquery(steps.filter(state__in=states).annotate(n=Count("pk")).values("n")), 0)
 
 
-def _filters(only: str) -> tuple[page_models.Choice, ...]:
+def _filters(only: str, typed: str) -> tuple[page_models.Choice, ...]:
     open_statuses = [status for name in COUNTED for status in FILTERS[name][1]]
     counts = models.Run.objects.filter(status__in=open_statuses).aggregate(
         **{name: Count("pk", filter=Q(status__in=FILTERS[name][1])) for name in COUNTED}
     )
     return (
-        page_models.Choice(label="All", query="", current=not only),
+        page_models.Choice(label="All", query=_query("", typed), current=not only),
         *(
             page_models.Choice(
-                label=label, query=f"only={name}", current=only == name, count=counts.get(name)
+                label=label, query=_query(name, typed), current=only == name, count=counts.get(name)
             )
             for name, (label, _) in FILTERS.items()
             if name != "paused" or counts["paused"] or only == "paused"
         ),
     )
+
+
+def _query(only: str, typed: str) -> str:
+    return urlencode({name: value for name, value in (("only", only), ("q", typed)) if value})
 
 
 def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> page_models.RunRow:

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from runs import exact, lifecycle, models
 from runs.models import paths
-from runs.transitions import clock_time, log, pins, retention, starts
+from runs.transitions import clock_time, indexing, log, pins, retention, starts
 from runs.transitions.refusals import Invalid
 
 
@@ -115,6 +115,7 @@ def branch(
         **log.counted(line.counters),
     )
     run.save(force_insert=True)
+    indexing.run(run, bound.agent)
     lines = log.Log(run)
     lines.append(
         lifecycle.EntryKind.NOTE,

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, hints, lifecycle, models
-from runs.transitions import absent, audit, clock_time, inbox, undoing
+from runs.transitions import absent, audit, clock_time, inbox, indexing, undoing
 from runs.transitions.actor import ENGINE
 from runs.transitions.committing import committing
 
@@ -137,7 +137,7 @@ def _ask(
 ) -> models.Review:
     """Return the question to somebody who can look: it may have happened twice, or not at all."""
     twice = row.outcome == models.Evidence.Outcome.HAPPENED
-    return models.Review.objects.create(
+    review = models.Review.objects.create(
         run=run,
         kind=lifecycle.ReviewKind.FAILURE,
         status=lifecycle.Review.OPEN,
@@ -152,3 +152,5 @@ def _ask(
         groups=["operator"],
         due_at=clock_time.now() + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
     )
+    indexing.review(review)
+    return review

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import blob
-from runs.transitions import audit, clock_time, log, pins, texts
+from runs.transitions import audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -51,6 +51,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
             run = _create(agent.current, text=text, title=title, user=user, token=token)
             content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id,
                        "budget": run.budget}  # fmt: skip
+            indexing.run(run, agent)
             audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)
             hints.wake(run.pk)
             hints.changed(run.pk)

@@ -9,7 +9,7 @@ from django.conf import settings
 from runs import exact, hints, lifecycle, models
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import audit, clock_time, texts, words
+from runs.transitions import audit, clock_time, indexing, texts, words
 from runs.transitions.actor import ENGINE
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import closing
@@ -54,7 +54,7 @@ def fail(
         _end(work, lifecycle.Run.FAILED, {"cause": cause, "detail": detail})
         run = work.run
         run.error = texts.storable(cause)
-        models.Review.objects.create(
+        review = models.Review.objects.create(
             run=run,
             kind=lifecycle.ReviewKind.FAILURE,
             status=lifecycle.Review.OPEN,
@@ -64,6 +64,7 @@ def fail(
             groups=["operator"],
             due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
         )
+        indexing.review(review)
         work.inbox_changed = True
 
 

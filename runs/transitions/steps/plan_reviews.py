@@ -6,7 +6,7 @@ from django.conf import settings
 
 from runs import lifecycle, models
 from runs.models import paths
-from runs.transitions import clock_time
+from runs.transitions import clock_time, indexing
 from runs.transitions.steps._statement import Claim, fenced
 
 WHY = (
@@ -36,6 +36,7 @@ def ask_plan(claim: Claim, *, seen: int) -> None:
             due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
             expires_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_EXPIRES"]),
         )
+        indexing.review(review)
         work.log.append(
             lifecycle.EntryKind.VERDICT,
             {"verdict": "plan", "plan": plan.version, "digest": plan.digest, "review": review.pk},

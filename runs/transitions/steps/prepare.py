@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.tools import registry
-from runs.transitions import clock_time, log, texts, words
+from runs.transitions import clock_time, indexing, log, texts, words
 from runs.transitions.steps import absorbing, alike, blocking, closing, likeness, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
@@ -123,6 +123,7 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     review.reason_required = bool(terms.get("reason_required", False))
     review.undo_seconds = undo_seconds(action.tier, terms)
     review.save()
+    indexing.review(review, arguments=arguments)
     content = {
         "call": [action.reply_position, action.call_index],
         "verdict": "review",

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, measures, models
-from runs.transitions import clock_time
+from runs.transitions import clock_time, indexing
 from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Claim, Work, fenced
 
@@ -80,6 +80,7 @@ def _ask(work: Work, short: advances.Short) -> None:
         groups=["operator"],
         due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
     )
+    indexing.review(review)
     run.budget_review = review
     work.log.append(
         lifecycle.EntryKind.NOTE,

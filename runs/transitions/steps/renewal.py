@@ -9,7 +9,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import clock_time, pins, texts, words
+from runs.transitions import clock_time, indexing, pins, texts, words
 from runs.transitions.steps import plans
 from runs.transitions.steps._statement import Claim, Work, fenced
 
@@ -36,6 +36,7 @@ def ask_pins(claim: Claim, *, seen: int) -> None:
             groups=["operator"],
             due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
         )  # fmt: skip
+        indexing.review(review)
         run.offered = installed
         work.log.append(
             lifecycle.EntryKind.VERDICT,

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models
-from runs.transitions import absent, clock_time, texts, words
+from runs.transitions import absent, clock_time, indexing, texts, words
 from runs.transitions.steps import closing, occurrences
 from runs.transitions.steps._statement import Work
 
@@ -194,7 +194,7 @@ def answered_later(
 
 def _question(work: Work, action: models.Action, *, why: str) -> models.Review:
     work.inbox_changed = True
-    return models.Review.objects.create(
+    review = models.Review.objects.create(
         run=work.run,
         action=action,
         kind=lifecycle.ReviewKind.IN_DOUBT,
@@ -208,6 +208,8 @@ def _question(work: Work, action: models.Action, *, why: str) -> models.Review:
         groups=list(action.terms.get("groups") or ["reviewer"]),
         due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
     )
+    indexing.review(review)
+    return review
 
 
 def abandoned(work: Work, action: models.Action, *, who: str) -> None:

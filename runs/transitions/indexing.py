@@ -1,0 +1,42 @@
+"""Makes runs and questions findable: one row when a run begins or a question opens, in the same transaction.
+
+Nothing else writes here: no intent, no receipt and no decision gets slower by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection
+
+from runs import finding, models
+
+_RUN = (
+    "INSERT INTO runs_words (run_id, words) VALUES (%s, to_tsvector('simple', %s))"
+    " ON CONFLICT (run_id) WHERE review_id IS NULL DO UPDATE SET words = excluded.words"
+)
+_REVIEW = (
+    "INSERT INTO runs_words (run_id, review_id, words) VALUES (%s, %s, to_tsvector('simple', %s)"
+    " || coalesce((SELECT words FROM runs_words WHERE run_id = %s AND review_id IS NULL), '')"
+    " || coalesce((SELECT w.words FROM runs_words w JOIN runs_review r ON r.id = w.review_id"
+    " WHERE r.action_id = %s ORDER BY r.id DESC LIMIT 1), ''))"
+    " ON CONFLICT (review_id) DO UPDATE SET words = excluded.words"
+)
+
+
+def run(row: models.Run, agent: models.Agent) -> None:
+    """Make a new run findable by its title and its agent."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RUN, [row.pk, finding.text(row.title, agent.title, agent.name)])
+
+
+def review(row: models.Review, *, arguments: Any = None) -> None:
+    """Make a question findable by what it says, its run, its tool, and the words of its arguments.
+
+    Without `arguments` those of an earlier question about the same action count.
+    """
+    tool = row.action.tool if row.action is not None else ""
+    said = finding.text(row.title, tool, arguments, (row.content or {}).get("cause"))
+    action = row.action_id if arguments is None else None
+    with connection.cursor() as cursor:
+        cursor.execute(_REVIEW, [row.run_id, row.pk, said, row.run_id, action])
