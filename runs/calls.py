@@ -11,6 +11,9 @@ from runs.frozen import replace
 
 CallId = tuple[int, int]
 
+ASK = "ask_human"
+"""The control call that asks a person; the only one that waits for anybody."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
@@ -47,8 +50,13 @@ class CallState:
 
     @property
     def is_control(self) -> bool:
-        """Return whether this is a control call (plan, finish), which has no action row."""
+        """Return whether this is a control call (plan, finish, a question), which has no action row."""
         return self.effect == "control"
+
+    @property
+    def asks(self) -> bool:
+        """Return whether this call is a question to a person."""
+        return self.is_control and self.tool == ASK
 
     @property
     def is_read(self) -> bool:

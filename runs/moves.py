@@ -32,6 +32,13 @@ class AskPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskHuman:
+    """Put a question of the agent before a person."""
+
+    call: CallState
+
+
+@dataclass(frozen=True, kw_only=True)
 class AskPins:
     """Ask a person whether the run goes on with what is installed now."""
 
@@ -121,6 +128,6 @@ class Finish:
 
 
 Move = (
-    FoldIn | CallModel | Refill | AskPlan | AskPins | SettlePins | Prepare | Read | Act | LookUp | Doubt | Later | Wait
-    | Pause | Cancel | Fail | Finish
+    FoldIn | CallModel | Refill | AskPlan | AskHuman | AskPins | SettlePins | Prepare | Read | Act | LookUp | Doubt
+    | Later | Wait | Pause | Cancel | Fail | Finish
 )  # fmt: skip

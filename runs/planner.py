@@ -14,6 +14,7 @@ from typing import Any
 
 from runs import lifecycle, measures
 from runs.moves import Act as Act
+from runs.moves import AskHuman as AskHuman
 from runs.moves import AskPins as AskPins
 from runs.moves import AskPlan as AskPlan
 from runs.moves import CallModel as CallModel
@@ -138,6 +139,9 @@ def next_move(now: Situation) -> Move:
 
 def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datetime.datetime, str]]) -> Move:
     able = _in_turn(now, calls)
+    unasked = next((call for call in able if call.asks and call.review is None), None)
+    if unasked is not None:
+        return AskHuman(call=unasked)
     held = tuple(call for call in able if call.is_effect and _to_prepare(call) and call.id not in now.blocked)
     if held:
         return Prepare(calls=held)
@@ -160,7 +164,7 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         alarms.append((start, "backoff" if call.attempts else "undo_window"))
     if any(call.is_read or call.status == lifecycle.Action.APPROVED for call in paused):
         alarms.append((now.now + SWITCH_LOOK, "switch"))
-    if alarms or any(not call.is_control for call in calls):
+    if alarms or any(not call.is_control or call.asks for call in calls):
         blocked = any(call.id in now.blocked for call in calls)
         return _rest(alarms, "blocked" if blocked else "review")
     if now.failed_step:
@@ -214,7 +218,7 @@ def _in_turn(now: Situation, calls: tuple[CallState, ...]) -> tuple[CallState, .
     undos = tuple(call for call in calls if call.undo)
     if undos:
         return undos
-    return tuple(call for call in calls if not call.is_control)[:1] if now.ordered else calls
+    return tuple(call for call in calls if not call.is_control or call.asks)[:1] if now.ordered else calls
 
 
 def _to_prepare(call: CallState) -> bool:

@@ -12,6 +12,7 @@ from django.db import connection
 from runs import lifecycle, models, planner, state
 from runs.engine import (
     acting,
+    asking,
     carrying,
     frontier,
     heartbeat,
@@ -146,6 +147,8 @@ def _make(
                 return _call_model(front, move, beat)
             case planner.AskPlan():
                 steps.ask_plan(claim, seen=seen)
+            case planner.AskHuman(call=call):
+                asking.ask(front, call)
             case planner.AskPins():
                 steps.ask_pins(claim, seen=seen)
             case planner.SettlePins():

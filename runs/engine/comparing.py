@@ -236,13 +236,16 @@ def _reviews(row: models.Run, log: told.Log) -> None:
         if review is None or (review.revision, review.digest) != (asked.get("plan", 1), asked["digest"]):
             raise Broken(f"review {number}: what it asks about is not what the log says")
     for number, review in rows.items():
-        asked_about = review.kind == lifecycle.ReviewKind.PLAN or "pins" in review.content
+        asked_about = review.kind in _ASKED or "pins" in review.content
         if (asked_about and number not in log.asked) or (
             review.kind == lifecycle.ReviewKind.BUDGET and number not in log.budgets
         ):
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
         if review.kind == lifecycle.ReviewKind.ACTION and number not in log.reviews:
             raise Broken(f"review {number}: the log of run {row.pk} doesn't know it")
+
+
+_ASKED = frozenset({lifecycle.ReviewKind.PLAN, lifecycle.ReviewKind.QUESTION})
 
 
 def _edited(review: models.Review) -> tuple[str, int] | None:

@@ -10,7 +10,18 @@ import structlog
 from django.conf import settings
 
 from runs import exact, models, points, state
-from runs.engine import carrying, gates, history, outside, paying, preparing, refused, results, verdicts
+from runs.engine import (
+    asking,
+    carrying,
+    gates,
+    history,
+    outside,
+    paying,
+    preparing,
+    refused,
+    results,
+    verdicts,
+)
 from runs.engine import frontier as frontiers
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
@@ -167,6 +178,8 @@ def check(
         return _plan(front, call, arguments)
     if call.tool == contract.FINISH:
         return _finish(call, arguments, earlier)
+    if call.tool == contract.ASK:
+        return asking.proposed(call, arguments)
     if call.tool not in front.agent.tools:
         return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
     try:

@@ -65,7 +65,7 @@ class Log:
             case lifecycle.EntryKind.PLAN:
                 self.plans[content["version"]] = (entry.position, content["author"])
                 self.steps = {step.id: self.steps.get(step.id, Step()) for step in after.plan}
-            case lifecycle.EntryKind.VERDICT if "call" not in content:
+            case lifecycle.EntryKind.VERDICT if "call" not in content or content["verdict"] == "question":
                 self.asked[content["review"]] = content
             case lifecycle.EntryKind.NOTE if "waivers" in content:
                 self.waivers = dict(content["waivers"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from runs import models
+from runs import calls, models
 from runs.models import columns
 from runs.policies import parsing, rules
 from runs.tools.contract import Tool
@@ -74,6 +74,11 @@ def _ask(
     if verdict == rules.ALLOW and never_allow:
         verdict = rules.REVIEW
     return _stored(verdict, found)
+
+
+def asking(policy: InForce, *, agent: str) -> steps.Verdict:
+    """Return who answers the agent's questions, by when, and whether it may ask: what a rule for `ask_human` says."""
+    return _ask(policy.rules, agent, calls.ASK, "read", 0, False)
 
 
 def of_an_edit(today: steps.Verdict, action: models.Action) -> steps.Verdict:

@@ -9,7 +9,7 @@ the head kept elsewhere finds the latter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -244,16 +244,17 @@ def _decisions() -> None:
         told_of = event.content
         audited[event.subject, event.actor_id, told_of["answer"], told_of["revision"], told_of["digest"],
                 told_of["reason"], told_of.get("receipt", ""), told_of.get("amount"),
-                told_of.get("occurrence")] += 1  # fmt: skip
+                told_of.get("occurrence"), _value(told_of)] += 1  # fmt: skip
     votes: Counter[tuple[int, int, str]] = Counter()
     for row in models.Decision.objects.order_by("pk").iterator(chunk_size=500):
         with comparing.readable(f"decision {row.pk}"):
             receipt = row.content.get("receipt", "")
             amount, which = row.content.get("amount"), row.content.get("occurrence")
-            if row.content != decisions.content_of(receipt=receipt, amount=amount, which=which):
+            value = _value(row.content)
+            if row.content != decisions.content_of(receipt=receipt, amount=amount, which=which, value=value):
                 raise Broken(f"decision {row.pk}: it holds more than was decided")
         act = (f"review {row.review_id}", row.person_id, row.verdict, row.revision, row.digest, row.reason,
-               receipt, amount, which)  # fmt: skip
+               receipt, amount, which, value)  # fmt: skip
         audited[act] -= 1
         if audited[act] < 0:
             raise Broken(f"decision {row.pk}: the audit chain doesn't know it")
@@ -263,6 +264,11 @@ def _decisions() -> None:
             raise Broken(f"{act[0]}: a decision on it is gone")
     for review in models.Review.objects.order_by("pk").iterator(chunk_size=500):
         _votes(review, votes)
+
+
+def _value(content: Mapping[str, Any]) -> str | None:
+    """Return the text of the value with which a question was answered."""
+    return exact.canonical(content["value"], limit=None) if "value" in content else None
 
 
 def _votes(review: models.Review, votes: Counter[tuple[int, int, str]]) -> None:

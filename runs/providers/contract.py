@@ -6,7 +6,9 @@ Every provider may make the control calls in CONTROL besides tool calls. `plan` 
 - {"steps": [...], "replace": "<id>", "reason": "..."} puts them in the place of that one (none removes it);
 - {"skip": "<id>", "reason": "..."} marks it skipped.
 
-Each step is {"id", "title", "body"}. `finish` ends the run: {"summary": "...", "result": ...}.
+Each step is {"id", "title", "body"}. `finish` ends the run: {"summary": "...", "result": ...}. `ask_human` asks a
+person: {"question": "...", "schema": {...}}; its result is a value that fits the JSON Schema (a text where there is
+none), or words why there is no answer.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runs import state
+from runs.calls import ASK as ASK
 
 PLAN = "plan"
 FINISH = "finish"
-CONTROL = frozenset({PLAN, FINISH})
+CONTROL = frozenset({PLAN, FINISH, ASK})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,6 +111,9 @@ def _plain(request: contract.Request, step: state.PlanStep) -> contract.Reply:
         return _control(
             contract.PLAN, {"skip": step.id, "reason": reason}, f"Skipped “{step.title}”.", step.id
         )
+    if body.ask is not None:
+        question = {**body.ask, "question": str(cel.render(body.ask["question"], variables))}
+        return _control(contract.ASK, question, f"{step.title}.".replace("..", "."), step.id)
     if body.finish is not None:
         ending = cel.render(body.finish, variables)
         ending = {"summary": str(ending["summary"]), "result": ending.get("result")}

@@ -5,6 +5,8 @@ A playbook is {"steps": [...]}, and each step has an `id` and one of:
 - `tool` with `with` (arguments, a template): one call;
 - the same with `each` (an expression that gives a list) and `as` (the name of a row): one step per row, with
   `key` (what names a row), `row_title` and, judged per row, `if`;
+- `ask` with `question` (a template) and `schema` (a JSON Schema; a text without it): a person is asked, and the
+  value that they give is the step's result;
 - `finish` with `summary` and `result` (templates): the end, and always the last step.
 
 `title` is a template over the input. `if` is judged when the step's turn comes. `required` (default true)
@@ -19,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runs import cel
+from runs import cel, jsonschemas
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -35,7 +37,7 @@ SCHEMA: dict[str, Any] = {
             "type": "object",
             "required": ["id"],
             "additionalProperties": False,
-            "oneOf": [{"required": ["tool"]}, {"required": ["finish"]}],
+            "oneOf": [{"required": ["tool"]}, {"required": ["ask"]}, {"required": ["finish"]}],
             "dependentRequired": {"each": ["as"], "as": ["each"], "key": ["each"], "row_title": ["each"]},
             "properties": {
                 "id": {"type": "string", "pattern": "^[a-z][a-z0-9_-]{0,39}$"},
@@ -49,6 +51,15 @@ SCHEMA: dict[str, Any] = {
                 "if": {"type": "string"},
                 "required": {"type": "boolean"},
                 "note": {"type": "string"},
+                "ask": {
+                    "type": "object",
+                    "required": ["question"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "question": {"type": "string", "minLength": 1},
+                        "schema": {"type": "object"},
+                    },
+                },
                 "finish": {
                     "type": "object",
                     "required": ["summary"],
@@ -83,6 +94,7 @@ class Body:
     key: str | None = None
     row_title: str | None = None
     condition: str | None = None
+    ask: Mapping[str, Any] | None = None
     finish: Mapping[str, Any] | None = None
     required: bool = True
     note: str = ""
@@ -91,8 +103,8 @@ class Body:
 def body(raw: Mapping[str, Any]) -> Body:
     """Return a step's definition taken apart; refuse (BadPlaybook) one of the wrong shape."""
     _check_types(raw)
-    if ("tool" in raw) == ("finish" in raw):
-        raise BadPlaybook("it needs either a 'tool' or a 'finish'.")
+    if len(raw.keys() & {"tool", "ask", "finish"}) != 1:
+        raise BadPlaybook("it needs either a 'tool' or a 'finish', or an 'ask'.")
     if ("each" in raw) != ("as" in raw):
         raise BadPlaybook("'each' and 'as' go together: the list, and what one row is called.")
     if "each" not in raw and ("key" in raw or "row_title" in raw):
@@ -100,6 +112,8 @@ def body(raw: Mapping[str, Any]) -> Body:
     finish = raw.get("finish")
     if finish is not None:
         _check_finish(raw, finish)
+    if "ask" in raw:
+        _check_ask(raw, raw["ask"])
     return Body(
         tool=raw.get("tool"),
         arguments=raw.get("with", {}),
@@ -108,6 +122,7 @@ def body(raw: Mapping[str, Any]) -> Body:
         key=raw.get("key"),
         row_title=raw.get("row_title"),
         condition=raw.get("if"),
+        ask=raw.get("ask"),
         finish=finish,
         required=raw.get("required", True),
         note=raw.get("note", ""),
@@ -132,6 +147,18 @@ def _check_finish(raw: Mapping[str, Any], finish: Any) -> None:
         raise BadPlaybook("'finish' takes neither 'with' nor 'each'.")
 
 
+def _check_ask(raw: Mapping[str, Any], ask: Any) -> None:
+    known = isinstance(ask, Mapping) and set(ask) <= {"question", "schema"}
+    if not known or not isinstance(ask.get("question"), str) or not ask["question"].strip():
+        raise BadPlaybook("'ask' must have a 'question' (a text), and may have a 'schema'.")
+    if "with" in raw or "each" in raw:
+        raise BadPlaybook("'ask' takes neither 'with' nor 'each'.")
+    try:
+        jsonschemas.check(ask.get("schema", {}))
+    except jsonschemas.BadSchema as error:
+        raise BadPlaybook(f"'ask': {error}") from error
+
+
 def expressions(raw: Mapping[str, Any]) -> Iterator[str]:
     """Return every expression of a step's definition except its title's."""
     for name in ("each", "if", "key"):
@@ -139,6 +166,8 @@ def expressions(raw: Mapping[str, Any]) -> Iterator[str]:
             yield raw[name]
     for name in ("with", "row_title", "finish"):
         yield from cel.expressions(raw.get(name))
+    if isinstance(raw.get("ask"), Mapping):
+        yield from cel.expressions(raw["ask"].get("question"))
 
 
 def check(definition: Mapping[str, Any], tools: tuple[str, ...]) -> None:

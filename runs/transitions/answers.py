@@ -5,19 +5,21 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
-from runs import lifecycle, models, rights
+from runs import exact, jsonschemas, lifecycle, models, rights
 from runs.tools import registry
 from runs.transitions import budgets, clock_time, pins, retention, texts
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
 KEEP, UNDO = "keep", "undo"
+ANSWER, CANNOT = "answer", "cannot"
 HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN = "happened", "absent_do", "absent_leave", "unknown"
 RETRY, STOP, GO_ON = "retry", "stop", "go_on"
 ONCE, TWICE, NOT_AT_ALL = "once", "twice", "not_at_all"
 ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.ACTION: (APPROVE, REJECT, ASK_BACK, BY_HAND, KEEP, UNDO),
     lifecycle.ReviewKind.PLAN: (APPROVE, REJECT),
+    lifecycle.ReviewKind.QUESTION: (ANSWER, CANNOT),
     lifecycle.ReviewKind.IN_DOUBT: (HAPPENED, ABSENT_DO, ABSENT_LEAVE, UNKNOWN),
     lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON, ONCE, TWICE, NOT_AT_ALL),
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
@@ -38,6 +40,7 @@ class Answer:
     receipt: str = ""
     amount: int | None = None  # by how much a limit is raised
     which: int | None = None  # the occurrence that it is, where several were done before
+    value: str | None = None  # canonical JSON text of what an agent's question is answered with
     evidence_number: int = 0
     rendered_at: datetime.datetime | None = None
     stop: bool = False  # with a rejection: end the run too
@@ -142,6 +145,8 @@ def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datet
     verdict = answer.verdict
     if verdict not in offered(review):
         raise Invalid(f"{verdict!r} is no answer to this question.")
+    if verdict == ANSWER or answer.value is not None:
+        _check_value(review, answer)
     if review.kind == lifecycle.ReviewKind.BUDGET:
         budgets.check_fit(run, verdict=verdict, amount=answer.amount, reason=answer.reason)
     if answer.stop and verdict != REJECT:
@@ -176,6 +181,8 @@ def _check_said(review: models.Review, answer: Answer) -> None:
         raise Invalid("Say why you reject it; the agent and the auditors read the reason.")
     if answer.verdict == ASK_BACK and not said:
         raise Invalid("Write your question; the agent reads it and proposes again.")
+    if answer.verdict == CANNOT and not said:
+        raise Invalid("Say why you can't answer; the agent reads it.")
     if answer.verdict == APPROVE and done_before(review) and not said:
         raise Invalid("Say why this is done too; something that it may be was done before.")
     if answer.verdict in {KEEP, UNDO, BY_HAND, *CONTRADICTED} and not said:
@@ -186,6 +193,21 @@ def _check_said(review: models.Review, answer: Answer) -> None:
         raise Invalid("Say how you know that it happened: a reference, a message id, what you saw.")
     if answer.verdict == BY_HAND and not answer.receipt:
         raise Invalid("Say what proves that you did it: a reference, a message id, a number.")
+
+
+def _check_value(review: models.Review, answer: Answer) -> None:
+    """An answer is a value that fits the schema that it was asked with."""
+    if answer.verdict != ANSWER or answer.value is None:
+        raise Invalid("A question is answered with a value, and nothing else is.")
+    try:
+        value = exact.parse(answer.value)
+        exact.canonical([[value]])  # it is kept two levels down
+        problems = jsonschemas.problems(review.content["schema"], value)
+    except (exact.NotExact, jsonschemas.BadSchema) as error:
+        raise Invalid(str(error)) from error
+    if problems:
+        where = ".".join(str(part) for part in problems[0].path)
+        raise Invalid(f"{where}: {problems[0].sentence}" if where else problems[0].sentence)
 
 
 def _check_horizon(review: models.Review, answer: Answer) -> None:

@@ -89,7 +89,9 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         person=by.user,
         verdict=answer.verdict,
         reason=answer.reason,
-        content=content_of(receipt=answer.receipt, amount=answer.amount, which=answer.which),
+        content=content_of(
+            receipt=answer.receipt, amount=answer.amount, which=answer.which, value=answer.value
+        ),
         digest=review.digest,
         token=answer.token,
         channel=by.channel,
@@ -246,14 +248,19 @@ def _facts(review: models.Review, answer: Answer) -> Mapping[str, Any]:
         content["amount"] = answer.amount
     if answer.which is not None:
         content["occurrence"] = answer.which
+    if answer.value is not None:
+        content["value"] = exact.parse(answer.value)
     found: Mapping[str, Any] = exact.stored(exact.canonical(content))
     return found
 
 
-def content_of(*, receipt: str, amount: int | None, which: int | None = None) -> dict[str, Any]:
-    """Return what a decision keeps beside verdict and reason."""
+def content_of(
+    *, receipt: str, amount: int | None, which: int | None = None, value: str | None = None
+) -> dict[str, Any]:
+    """Return what a decision keeps beside verdict and reason; `value` is the JSON text of an answer."""
     given = {"receipt": receipt or None, "amount": amount, "occurrence": which}
-    return {name: value for name, value in given.items() if value is not None}
+    kept = {name: one for name, one in given.items() if one is not None}
+    return kept if value is None else {**kept, "value": exact.parse(value)}
 
 
 def _stops(review: models.Review, answer: Answer) -> bool:

@@ -63,6 +63,21 @@ def asked_back(who: str, question: str) -> str:
     return f"Not done yet: {who} asks: {question} Answer this with your next proposal."
 
 
+def answered(who: str, remark: str) -> str:
+    """A person answered the agent's question."""
+    return f"{who} answered. {remark}".rstrip()
+
+
+def cannot_answer(who: str, reason: str) -> str:
+    """A person can't answer the agent's question."""
+    return f"No answer: {who} can't answer this. {reason}"
+
+
+def unanswered() -> str:
+    """Nobody answered the agent's question in time."""
+    return "No answer: nobody answered before the question expired. Go on without it, or ask again."
+
+
 def by_hand(who: str, receipt: str) -> str:
     """A person did it."""
     return f"Done: {who} did it by hand. {receipt}"

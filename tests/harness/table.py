@@ -53,6 +53,7 @@ NOT_IN_A_RUN = {
     "seal": "an administrator seals what has ended: no run of it comes to this or is touched by it",
     "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
     "ask_plan": _EDIT,
+    "ask_human": "an agent asks a person something: the tests of questions play it, with a death at each point",
     "edit_plan": _EDIT,
     "read_intent": "a reply that reads and acts: the tests of one statement play it",
 }

@@ -13,6 +13,7 @@ from runs.transitions.steps.plan_reviews import ask_plan
 from runs.transitions.steps.plans import Change
 from runs.transitions.steps.plans import step as plan_step
 from runs.transitions.steps.prepare import Prepared, prepare
+from runs.transitions.steps.questions import ask_human
 from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read, read_failed, unknown
 from runs.transitions.steps.refill import refill
 from runs.transitions.steps.renewal import ask_pins, overtake, settle_pins
@@ -37,6 +38,7 @@ __all__ = [
     "Taken",
     "Verdict",
     "Wish",
+    "ask_human",
     "ask_pins",
     "ask_plan",
     "asked",

@@ -6,7 +6,17 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.transitions import clock_time, evidence, words
-from runs.transitions.steps import closing, editing, lost_calls, plans, renewal, settle, undos, wider
+from runs.transitions.steps import (
+    closing,
+    editing,
+    lost_calls,
+    plans,
+    questions,
+    renewal,
+    settle,
+    undos,
+    wider,
+)
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 Kind = models.Fact.Kind
@@ -81,6 +91,9 @@ def _decision(work: Work, fact: models.Fact, check: undos.Check) -> None:
     review, action = _subject(work, fact)
     if review.kind == lifecycle.ReviewKind.PLAN:
         _plan(work, fact, review)
+    elif review.kind == lifecycle.ReviewKind.QUESTION:
+        if not questions.answered(work, fact, review, who=_who(fact)):
+            _note(work, fact)
     elif fact.content["answer"] == "go_on":
         renewal.go_on(work, fact, review, who=_who(fact))
     elif action is None:
@@ -155,7 +168,9 @@ def _answer(work: Work, fact: models.Fact, review: models.Review, action: models
 
 
 def _expired(work: Work, fact: models.Fact) -> None:
-    _, action = _subject(work, fact)
+    review, action = _subject(work, fact)
+    if review.kind == lifecycle.ReviewKind.QUESTION and questions.expired(work, review):
+        return
     if action is None or action.status != lifecycle.Action.HELD:
         _note(work, fact)
         return

@@ -11,7 +11,7 @@ from django.db.models import F
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import log, texts
-from runs.transitions.steps import closing, guards
+from runs.transitions.steps import closing, guards, questions
 from runs.transitions.steps._statement import Work
 
 
@@ -66,6 +66,8 @@ def supersede(work: Work, calls: Iterable[tuple[CallId, str | None]], text: str)
     for call, step in calls:
         rows = models.Action.objects.filter(run=work.run, reply_position=call[0], call_index=call[1])
         if not rows.exists():  # a read, or a control call
+            if questions.overtaken(work, call):
+                continue
             closing.close(
                 work, call, step=step, status=lifecycle.Action.SUPERSEDED, text=text, ran=False, boundary=None,
                 step_state=lifecycle.Step.PENDING,

@@ -1,0 +1,60 @@
+"""Questions that an agent asks: what it asked for, checked, and who answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from runs import exact, jsonschemas, state
+from runs.engine import frontier as frontiers
+from runs.engine import verdicts
+from runs.providers import contract
+from runs.transitions import steps
+
+LONGEST = 4_000
+WORDS: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": 4_000}
+"""The schema of an answer where the agent gives none: a text."""
+
+
+def proposed(call: contract.Call, arguments: Any) -> steps.Proposed:
+    """Return the call with its arguments settled, or with the sentence that refuses it."""
+    made = steps.Proposed(
+        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control"
+    )
+    try:
+        text, schema = _question(arguments)
+    except (ValueError, jsonschemas.BadSchema) as error:
+        return dataclasses.replace(made, refusal=f"ask_human: {error}")
+    return dataclasses.replace(made, arguments={"question": text, "schema": schema})
+
+
+def ask(front: frontiers.Frontier, call: state.CallState) -> None:
+    """Put the question before the people that policy names. Refuses LostAuthority and Changed."""
+    arguments = front.arguments[call.id]
+    steps.ask_human(
+        front.claim,
+        call.id,
+        step=call.step,
+        question=arguments["question"],
+        schema=arguments["schema"],
+        verdict=verdicts.asking(front.policy, agent=front.agent.name),
+        seen=front.situation.inbox,
+    )
+
+
+def _question(arguments: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return the question and the schema of its answer; refuse (ValueError) what isn't one."""
+    if not isinstance(arguments, Mapping):
+        raise ValueError("the arguments must be an object.")
+    if extra := sorted(set(arguments) - {"question", "schema"}):
+        raise ValueError(f"there is no argument {extra[0]!r}; there are 'question' and 'schema'.")
+    text = arguments.get("question")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("'question' must be a text.")
+    if len(text) > LONGEST:
+        raise ValueError(f"the question has {len(text):,} characters; the limit is {LONGEST:,}.")
+    schema = arguments.get("schema", WORDS)
+    jsonschemas.check(schema)
+    found: Mapping[str, Any] = exact.stored(exact.canonical(schema))
+    return text, found
