@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from ckptsite import health
 from runs.views import (
     accounts,
+    answers,
     batch,
     controls,
     desk,
@@ -30,6 +31,7 @@ urlpatterns = [
     path("setup/<str:token>/", accounts.setup, name="setup"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("reviews/<int:review_id>/", reviews.review, name="review"),
+    path("reviews/<int:review_id>/answer/", answers.answer, name="review-answer"),
     path("reviews/<int:review_id>/edit/", edits.edit, name="review-edit"),
     path("reviews/batch/", batch.batch, name="batch"),
     path("reviews/<int:review_id>/extend/", reviews.extend, name="review-extend"),

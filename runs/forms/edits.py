@@ -62,11 +62,7 @@ class Given:
     @property
     def listed(self) -> dict[str, str]:
         """Return the sentences for the summary, by the id of the control that each is about, each with its label."""
-        labels = {part.name: part.label for part in self.fields.every()}
-        return {
-            name: f"{labels[name]}: {sentence}" if labels.get(name) else sentence
-            for name, sentence in self.errors.items()
-        }
+        return schemas.listed(self.fields, self.errors)
 
 
 def begin(about: About) -> Given:
@@ -116,7 +112,7 @@ def read(sent: Mapping[str, Sequence[str]], about: About) -> Given:
         digest=(reading.last(sent, "digest") or "")[:64],
         token=(reading.last(sent, "token") or "")[:64],
         act=act,
-        focus=_focus(verb, place, fields),
+        focus=schemas.focus(verb, place, fields),
         errors=shown,
         changes=found_changes,
     )
@@ -166,16 +162,3 @@ def _reason(reason: str) -> dict[str, str]:
         long = f"{len(reason):,} characters; at most {decisions.LONGEST:,} are kept"
         return {"reason": f"This is too long: {long}."}
     return {"reason": "This holds a NUL character, which can't be kept."} if "\x00" in reason else {}
-
-
-def _focus(verb: str, place: str, fields: schemas.Field) -> str:
-    """Return the control to go to once a button has changed the form."""
-    known = {part.name: part for part in fields.every()}
-    found = known.get(place)
-    if verb == "tab" or found is None:
-        return place.rpartition("-")[0] if verb == "remove" else "tab" if verb == "tab" else ""
-    if verb == "add" and found.parts:
-        found = found.parts[-1]
-    while found.parts and found.kind in {schemas.Kind.GROUP, schemas.Kind.ROWS}:
-        found = found.parts[0]
-    return found.name

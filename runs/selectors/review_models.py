@@ -4,7 +4,7 @@ import datetime
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from runs.selectors import check_models, inbox_models, page_models
+from runs.selectors import check_models, inbox_models, page_models, review_questions
 
 Moment = datetime.datetime
 
@@ -198,6 +198,7 @@ class ReviewPage:
     undoable: bool = False  # its tool can take it back, with a release of its own
     approve_label: str = "Approve"
     plan: tuple[PlanLine, ...] = ()
+    question: review_questions.Question | None = None
     similar: check_models.Similar | None = None
     since: check_models.Since | None = None
     sources: tuple[check_models.Source, ...] = ()

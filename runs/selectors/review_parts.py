@@ -30,6 +30,8 @@ _VERDICTS = {
     "go_on": "let it go on with what is there now",
     "stop": "ended it",
     "raise": "raised the limit",
+    "answer": "answered",
+    "cannot": "could not answer",
 }
 _CLOSED = {
     lifecycle.Review.EXPIRED: "Nobody answered in time, so this was not done.",
@@ -74,6 +76,8 @@ def tier_reason(review: models.Review, action: models.Action | None) -> str:
     """Return why this has its tier and why one is asked."""
     why = str((review.content or {}).get("why") or "")
     if action is None:
+        if review.kind == lifecycle.ReviewKind.QUESTION:
+            return "The agent asks before it goes on. Its words are not checked, and your answer approves no action."
         if review.kind == lifecycle.ReviewKind.BUDGET:
             return "A limit is reached. Somebody says whether the run may use more or ends here."
         return why or "The run can't go on by itself. Somebody says whether it is tried again or ends here."

@@ -24,6 +24,7 @@ from runs.selectors import (
     review_parts,
     review_past,
     review_plan,
+    review_questions,
     review_sources,
     tools,
 )
@@ -129,6 +130,7 @@ def page(
         undoable=action is not None and tools.undoes(action.tool),
         approve_label="Approve",
         plan=review_plan.lines(review),
+        question=review_questions.asked(review),
         similar=review_likeness.similar(review, arguments),
         since=review_likeness.since(review),
         sources=review_sources.sources(action, arguments, changes),

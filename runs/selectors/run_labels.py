@@ -39,7 +39,7 @@ NOTES: dict[str, tuple[str, str, str]] = {
     "begun": ("Went on from the checkpoint", "play", QUIET),
 }
 
-CONTROLS = {"plan": "a new plan", "finish": "to end the run"}
+CONTROLS = {"plan": "a new plan", "finish": "to end the run", "ask_human": "to ask a person"}
 
 ENDS: dict[str, tuple[str, str, str]] = {
     lifecycle.Run.SUCCEEDED: ("Done", "circle-check", GOOD),

@@ -138,7 +138,7 @@ def _verdict(line: Line, names: Names) -> Said:
                 action=action,
                 review_id=review.pk if review else None,
             )
-        case "plan":
+        case "plan" | "question":
             title = review.title if review else "Approve the plan"
             return Said(
                 title=f"Asked a person: {title}", icon="hourglass", tone=ASK, review_id=content.get("review")
@@ -181,6 +181,8 @@ def _decision(line: Line, names: Names) -> Said:
         return Said(title=title, icon="clock", action=action)
     if content.get("verdict") == "back_off":
         return Said(title=f"Waits before it tries again: {what}", icon="clock", action=action)
+    if content.get("kind") == lifecycle.ReviewKind.QUESTION and review is not None:
+        what = names.reviews[review].title if review in names.reviews else "a question"
     who = names.person(str(content.get("by") or "ckptsite"))
     reason = str(content.get("reason") or "")
     if "plan" in content:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import reselect, reswap, retarget
 
 from runs import access, models, rights
+from runs.forms import answers as answer_form
 from runs.forms import decisions as forms
 from runs.forms import marks
 from runs.selectors import queue, review_models
@@ -28,10 +29,10 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
     row = access.review_for(request.user, review_id)
     if request.method == "POST":
         return _decide(request, row)
-    page = _page(request, row)
+    page = page_of(request, row)
     if request.GET.get("part") == "live":
         return render(request, "review.html#live", _live(request, page))
-    return render(request, "review.html", {**_context(page), "done": flash.done(request)})
+    return render(request, "review.html", {**context_of(page), "done": flash.done(request)})
 
 
 @require_POST
@@ -71,7 +72,7 @@ def kept(
     request: doors.Request, row: models.Review, draft: review_models.Draft, conflict: str
 ) -> HttpResponse:
     """Return the whole page with what was typed, and why it wasn't taken."""
-    context = _context(_page(request, row), draft=draft)
+    context = context_of(page_of(request, row), draft=draft)
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)
     return render(request, "review.html", context, status=409 if conflict else 422)
@@ -82,7 +83,7 @@ def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
     viewer = doors.viewer(request)
     given = forms.read(request.POST.dict(), _asked(row))
     if given.errors or not selector.sound(row):
-        page = _page(request, row)
+        page = page_of(request, row)
         if page.status == "open" and _not_theirs(page, given):
             raise refusals.NotYours(page.blocked or page.approval_blocked)
         if given.errors and page.status == "open" and _fresh(page, given):
@@ -90,12 +91,12 @@ def _decide(request: doors.Request, row: models.Review) -> HttpResponse:
     try:
         decision = decisions.decide(row.pk, _answer(given), by=doors.actor(request))
     except refusals.NotYours as refusal:
-        page = _page(request, row)
+        page = page_of(request, row)
         raise refusals.NotYours(page.blocked or page.approval_blocked or refusal.message) from refusal
     except refusals.Invalid as refusal:
-        return _again(request, _page(request, row), given, 422, errors={"": refusal.message})
+        return _again(request, page_of(request, row), given, 422, errors={"": refusal.message})
     except refusals.Stale as refusal:
-        return _again(request, _page(request, row), given, 409, conflict=refusal.message)
+        return _again(request, page_of(request, row), given, 409, conflict=refusal.message)
     after = access.review_for(request.user, decision.review_id)
     chosen = flash.came_from(request)
     following = queue.next_for(viewer, after=after, chosen=chosen)
@@ -165,7 +166,7 @@ def _again(
         which=given.which,
         errors=errors or {},
     )
-    context = _context(page, draft=draft)
+    context = context_of(page, draft=draft)
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)
     if not request.htmx or conflict:
@@ -176,14 +177,17 @@ def _again(
     return render(request, "review.html#decide", context, status=status)
 
 
-def _page(request: doors.Request, row: models.Review) -> review_models.ReviewPage:
+def page_of(request: doors.Request, row: models.Review) -> review_models.ReviewPage:
+    """Return the page of a review for who asks."""
     return selector.page(row.pk, doors.viewer(request), flash.came_from(request))
 
 
-def _context(
+def context_of(
     page: review_models.ReviewPage, *, draft: review_models.Draft | None = None
 ) -> dict[str, object]:
+    """Return what the template needs besides the page: what was typed, and what the page shows of the question."""
     return {
+        "form": answer_form.begin(page.question.schema) if page.question else None,
         "section": "inbox",
         "page": page,
         "draft": draft or review_models.Draft(),
@@ -196,7 +200,7 @@ def _live(request: doors.Request, page: review_models.ReviewPage) -> dict[str, o
     """Return the context of the live part, which keeps comparing with what was on the page when it was drawn."""
     now = _seen(page)
     seen = {name: request.GET.get(name, "") for name in now}
-    return {**_context(page), "seen": seen, "stale": _stale(page, seen, now)}
+    return {**context_of(page), "seen": seen, "stale": _stale(page, seen, now)}
 
 
 def _seen(page: review_models.ReviewPage) -> dict[str, str]:

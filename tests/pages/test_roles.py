@@ -17,6 +17,7 @@ SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
 OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404}
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
+    "review-answer": {"reviewer", "admin"},
     "review-extend": {"reviewer", "admin"},
     "review-snooze": {"reviewer", "admin"},
     "review-wake": set(SEEING),
@@ -110,8 +111,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif role not in ONLY_POST[name]:
             assert response.status_code == 403
             assert "people in the group" in response.content.decode()
-        elif name in {"run-resume", "review-withdraw", "review-wake"}:
-            assert response.status_code == 409  # isn't paused, isn't approved, isn't put off
+        elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer"}:
+            assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
         elif name in {"run-undo", "run-take-over"}:
             assert response.status_code == 404  # no effect is named, no dry run
         elif name in {"review-snooze", "review-hand-over", "switch"}:

@@ -6,9 +6,22 @@ value of fields. What has no control of its own is edited as exact JSON.
 
 from runs.forms.schemas.building import blank, build
 from runs.forms.schemas.fields import MISSING, Field, Kind, Option
-from runs.forms.schemas.reading import read
-from runs.forms.schemas.values import Result, checked, marked, placed, result
+from runs.forms.schemas.reading import focus, read
+from runs.forms.schemas.values import Result, checked, listed, marked, placed, result
 
 __all__ = [
-    "MISSING", "Field", "Kind", "Option", "Result", "blank", "build", "checked", "marked", "placed", "read", "result",
-]  # fmt: skip
+    "MISSING",
+    "Field",
+    "Kind",
+    "Option",
+    "Result",
+    "blank",
+    "build",
+    "checked",
+    "focus",
+    "listed",
+    "marked",
+    "placed",
+    "read",
+    "result",
+]

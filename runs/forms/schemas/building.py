@@ -24,6 +24,7 @@ from runs.forms.schemas.fields import (
 )
 
 ROOT = "a"
+ROOT_LABELS = {True: "Your answer", False: "Arguments"}
 DEEPEST = 8
 MOST_ROWS = 50
 MOST_FIELDS = 300
@@ -63,7 +64,7 @@ def build(schema: Schema, value: Any, *, asked: bool = False, before: Any = None
     `before` is what it was before somebody changed it, where that isn't the value itself.
     """
     old = MISSING if asked else value if before is None else before
-    place = Place(root=schema, asked=asked, before=old)
+    place = Place(root=schema, asked=asked, before=old, label=ROOT_LABELS[asked])
     found = field(schema, value, place)
     if sum(1 for _ in found.every()) > MOST_FIELDS:
         return shaped(schema, As.JSON, value, place)
@@ -132,7 +133,7 @@ def empty_means(known: Schema, each: list[Schema], place: Place) -> str:
         return ""
     if real[0] in {Kind.NUMBER, Kind.DATE, Kind.CHOICE} and null != leaves_out:
         return As.NULL if null else As.OUT
-    if real[0] == Kind.TEXT and place.asked and place.optional and not null:
+    if real[0] in {Kind.TEXT, Kind.ROWS} and place.asked and place.optional and not null:
         return As.OUT
     return ""
 
@@ -237,10 +238,19 @@ def drawn(found: Field, schema: Schema, value: Any, place: Place) -> Field:
 def _parts(schema: Schema, value: Mapping[str, Any], place: Place) -> tuple[Field, ...]:
     found = [
         field(part, value.get(name, MISSING), part_of(schema, at, name, place))
-        for at, (name, part) in enumerate(schema["properties"].items())
+        for at, name, part in ordered(schema, place)
     ]
     rest = {name: item for name, item in value.items() if name not in schema["properties"]}
     return (*found, other(rest, place)) if rest else tuple(found)
+
+
+def ordered(schema: Schema, place: Place) -> list[tuple[int, str, Any]]:
+    """Return the properties with their numbers: stored JSON keeps no order, so what is needed comes first."""
+    found = [(at, name, part) for at, (name, part) in enumerate(schema["properties"].items())]
+    needed = [name for name in schema.get("required") or () if isinstance(name, str)]
+    if not place.asked:
+        return found
+    return sorted(found, key=lambda one: needed.index(one[1]) if one[1] in needed else len(needed))
 
 
 def part_of(schema: Schema, at: int, name: str, place: Place) -> Place:

@@ -31,7 +31,7 @@ def wish(text: str) -> Wish:
 
 def read(schema: Schema, sent: Sent, before: Any, *, asked: bool = False, act: str = "") -> Field:
     """Return the fields as they were sent; `before` is what the untouched form stands for."""
-    place = Place(root=schema, asked=asked, before=before)
+    place = Place(root=schema, asked=asked, before=before, label=building.ROOT_LABELS[asked])
     return _read(schema, sent, place, wish(act))
 
 
@@ -114,7 +114,7 @@ def _typed(found: Field, sent: Sent, place: Place) -> Field:
 def _group(schema: Schema, sent: Sent, place: Place, act: Wish) -> tuple[Field, ...]:
     found = [
         _read(part, sent, building.part_of(schema, at, name, place), act)
-        for at, (name, part) in enumerate(schema["properties"].items())
+        for at, name, part in building.ordered(schema, place)
     ]
     rest = last(sent, f"{place.name}-x")
     if rest is None:
@@ -177,3 +177,16 @@ def last(sent: Sent, key: str) -> str | None:
     """Return the text of a control as it was typed: browsers send every line break as two characters."""
     given = sent.get(key)
     return given[-1].replace("\r\n", "\n").replace("\r", "\n") if given else None
+
+
+def focus(verb: str, place: str, fields: Field) -> str:
+    """Return the control to go to once a button has changed the form."""
+    known = {part.name: part for part in fields.every()}
+    found = known.get(place)
+    if verb == "tab" or found is None:
+        return place.rpartition("-")[0] if verb == "remove" else "tab" if verb == "tab" else ""
+    if verb == "add" and found.parts:
+        found = found.parts[-1]
+    while found.parts and found.kind in {Kind.GROUP, Kind.ROWS}:
+        found = found.parts[0]
+    return found.name

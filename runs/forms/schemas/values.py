@@ -48,6 +48,15 @@ def placed(root: Field, problems: Sequence[tuple[Path, str]]) -> dict[str, str]:
     return found
 
 
+def listed(root: Field, errors: Mapping[str, str]) -> dict[str, str]:
+    """Return the sentences for a summary, by the name of the field, each with the field's label."""
+    labels = {part.name: part.label for part in root.every()}
+    return {
+        name: f"{labels[name]}: {sentence}" if labels.get(name) else sentence
+        for name, sentence in errors.items()
+    }
+
+
 def marked(root: Field, errors: Mapping[str, str]) -> Field:
     """Return the fields with these sentences beside them, and with the mark of what differs from before."""
     spare = root.kind in {Kind.OUT, Kind.NOTHING}
@@ -86,6 +95,8 @@ def _value(field: Field, errors: dict[str, str]) -> Any:
             return field.fixed
         case Kind.GROUP:
             return _object(field, errors)
+        case Kind.ROWS if not field.parts and field.empty == As.OUT:
+            return MISSING
         case Kind.ROWS:
             return [_value(part, errors) for part in field.parts]
     if field.text == "" and field.empty:
