@@ -274,6 +274,15 @@ def step(number: int, **changes: Any) -> dict[str, Any]:
         (step(2, **{"if": "size(steps) > 0"}), "without saying which"),
         (step(3, finish=..., tool="email.send"), "the last step, and only the last one"),
         (step(3, finish={"result": 1}), "must have a 'summary'"),
+        (step(0, tool=..., ask={"schema": {}}), "'ask' must have a 'question'"),
+        (
+            step(0, **{"tool": ..., "with": ..., "ask": {"question": "${nothing}?"}}),
+            "'nothing' in 'nothing' is not known here",
+        ),
+        (
+            step(0, **{"tool": ..., "with": ..., "ask": {"question": "x", "schema": {"$ref": "#"}}}),
+            "refers to itself",
+        ),
         (step(3, finish={"summary": "x", "sum": 1}), "must have a 'summary'"),
     ],
 )
@@ -287,7 +296,7 @@ def test_a_wrong_playbook_is_refused_in_one_sentence(definition: dict[str, Any],
 def test_the_schema_names_exactly_the_keys_that_are_read() -> None:
     schema = playbook_format.SCHEMA["$defs"]["step"]
     assert schema["additionalProperties"] is False
-    named = "id title tool with each as key row_title if required note finish"
+    named = "id title tool with each as key row_title if required note ask finish"
     assert set(schema["properties"]) == set(named.split())
 
 
