@@ -142,3 +142,6 @@ class RunsPage:
     around: tuple[tuple[str, str], ...]  # hidden fields of the search: all the rest
     start: StartForm | None  # None: this person may not start runs
     board: SwitchBoard
+    causes: tuple[Choice, ...] = ()  # of the failed runs that wait for somebody
+    cause: str = ""  # the one that is chosen, in words
+    many: str = ""  # its key, for who may go on with its runs

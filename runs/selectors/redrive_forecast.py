@@ -7,7 +7,7 @@ from django.db.models import Q
 from runs import lifecycle, models
 from runs.models import paths
 from runs.providers import registry as providers
-from runs.selectors import now, past, redrive_models, tools
+from runs.selectors import failures, now, past, redrive_models, tools
 
 SHOWN = 100
 SKIPPED, KEPT, AGAIN, PASSED = "skipped", "kept", "again", "passed"
@@ -20,7 +20,10 @@ _COUNTED = {
 
 
 def last_good(run: models.Run) -> int | None:
-    """Return the newest checkpoint before the step that failed; None where the newest of all is as good."""
+    """Return the newest checkpoint before a failed run's failure; None where the newest of all is as good."""
+    own = failures.last_good(run)
+    if own is not None:
+        return own
     position = _failed_at(run)
     if position is None:
         return None

@@ -33,8 +33,8 @@ def page(
     that may be corrected here; else the newest.
     """
     used = redrive_input.first_use(run) if run.agent_version.input_schema.get("properties") else None
-    before_use, good = redrive_input.before(run, used), redrive_forecast.last_good(run)
     failed = run.status == lifecycle.Run.FAILED
+    before_use, good = redrive_input.before(run, used), redrive_forecast.last_good(run) if failed else None
     wanted = (good if failed else before_use) if number is None else number
     rows = list(paths.checkpoints(run).order_by("-number")[:SHOWN])
     if wanted is not None and wanted not in {row.number for row in rows}:

@@ -10,11 +10,12 @@ from urllib.parse import urlencode
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from runs import lifecycle, models
-from runs.selectors import deciding, filters, keyset, now, page_models, queue, switched, tools, words
+from runs import lifecycle, models, rights
+from runs.selectors import deciding, failure_causes, filters, keyset, now, page_models, queue, switched, tools, words
 
 SIZE = 50
 SENTENCE = 160
+CAUSES = 8
 FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "running": ("Running", (lifecycle.Run.QUEUED, lifecycle.Run.RUNNING)),
     "waiting": ("Waiting for a person", (lifecycle.Run.WAITING,)),
@@ -41,6 +42,10 @@ def page(
         rows = rows.filter(filters.runs_found(typed))
     if only:
         rows = rows.filter(status__in=FILTERS[only][1])
+    causes = failure_causes.by_cause() if only == "failed" else ()
+    cause = next((one for one in causes if one.key == params.get("cause", "")), None)
+    if cause is not None:
+        rows = rows.filter(pk__in=cause.runs)
     steps = models.PlanStep.objects.filter(run=OuterRef("pk")).order_by().values("run")
     entries = models.Entry.objects.filter(run=OuterRef("pk"), position=OuterRef("position"))
     rows = rows.annotate(
@@ -50,13 +55,9 @@ def page(
         steps_not_done=_steps_in(steps, lifecycle.STEP_NOT_DONE),
         changed_at=Subquery(entries.values("created_at")[:1]),
     )
-    found, paging = keyset.page(
-        rows,
-        by=("id",),
-        params=params,
-        size=SIZE,
-        keep={name: value for name, value in (("only", only), ("q", typed)) if value},
-    )
+    kept = (("only", only), ("cause", cause.key if cause is not None else ""), ("q", typed))
+    keep = {name: value for name, value in kept if value}
+    found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep=keep)
     asked: dict[int, list[words.Asked]] = defaultdict(list)
     open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
     for run_id, kind, since in open_ones.values_list("run_id", "kind", "opened_at"):
@@ -71,6 +72,25 @@ def page(
         around=(("only", only),) if only else (),
         start=start,
         board=switched.board(switches, viewer),
+        causes=_causes(causes, cause),
+        cause=cause.words if cause is not None else "",
+        many=cause.key if cause is not None and viewer.may(rights.Act.REDRIVE) else "",
+    )
+
+
+def _causes(
+    known: tuple[failure_causes.Cause, ...], chosen: failure_causes.Cause | None
+) -> tuple[page_models.Choice, ...]:
+    """Return the most frequent causes, the chosen one among them; again chosen it is let go."""
+    shown = [cause for cause in known[:CAUSES] if cause != chosen]
+    return tuple(
+        page_models.Choice(
+            label=tools.short(cause.words, 80),
+            query="only=failed" if cause == chosen else f"only=failed&cause={cause.key}",
+            current=cause == chosen,
+            count=len(cause.runs),
+        )
+        for cause in ([chosen] if chosen is not None else []) + shown
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from runs import models
+from runs import causes, models
 from runs.transitions import desk as acts
 from runs.transitions.actor import Actor
 from tests import factories
@@ -76,6 +76,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]
     paths += [f"/runs/{house.failed.pk}/redrive/", f"/runs/{house.done.pk}/redrive/?checkpoint=2"]
+    paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     found = [look for path in paths for look in looks(desk, path)]
     assert found == [look for path in paths for look in flawless(path)]
 

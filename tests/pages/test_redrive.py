@@ -140,3 +140,52 @@ def test_a_passing_fault_is_tried_again_by_one_button(who: factories.People, as_
     assert models.Decision.objects.get().reason == "Tried again as it is."
     assert go(run).status == "succeeded"
     assert client.post(place, sent | {"token": "another"}).status_code == 409
+
+
+def test_all_failed_runs_of_one_cause_go_on_with_one_form(who: factories.People, as_: As) -> None:
+    """One lineage each; what needs a person first is left out; the same form sent again makes nothing new."""
+    runs = [factories.failed(who.operator) for _ in range(2)]
+    letter = failed_after_a_letter(who)
+    doubtful = factories.failed(who.operator)
+    occurrence = models.Occurrence.objects.get(root=letter.root_id)
+    models.Occurrence.objects.filter(pk=occurrence.pk).update(root=doubtful.pk, state="unknown")
+    client = as_(who.operator)
+    page = text(client, reverse("runs") + "?only=failed")
+    found = re.search(r'href="\?(only=failed&amp;cause=\w+)">“…” failed: The file is not there', page)
+    assert found is not None
+    page = text(client, reverse("runs") + "?" + html.unescape(found[1]))
+    assert "Go on with all of this cause" in page
+    assert "Go on with all of this cause" not in text(
+        as_(who.viewer), reverse("runs") + "?" + html.unescape(found[1])
+    )
+    address = reverse("runs-redrive")
+    assert "Choose a cause" in text(client, address)
+    page = text(client, f"{address}?{html.unescape(found[1])}")
+    assert "somebody has to find that out first" in page
+    assert f'name="run" value="{doubtful.pk}"' not in page
+    sent: dict[str, Any] = hidden(page, address)
+    sent["run"] = [str(run.pk) for run in (*runs, letter)]
+    refused = client.post(address, sent | {"reason": " "})
+    assert (refused.status_code, "Say why" in refused.content.decode()) == (422, True)
+    before = models.Run.objects.count()
+    holds_up = {"reason": "The file is there now.", f"checkpoint.{letter.pk}": "99"}
+    report = client.post(address, sent | holds_up).content.decode()
+    assert "2 of 3 go on" in report
+    assert f"Run {letter.pk} has no checkpoint 99" in report
+    assert models.Run.objects.count() == before + 2
+    assert "2 of 3 go on" in client.post(address, sent | holds_up).content.decode()  # the same form again
+    assert models.Run.objects.count() == before + 2
+    for run in runs:
+        run.refresh_from_db()
+        assert run.superseded_by is not None
+        assert go(run.superseded_by).status == "succeeded"
+
+
+def test_causes_are_the_same_but_for_what_is_particular() -> None:
+    from runs import causes
+
+    assert causes.normalised(
+        "“Send to Ann” failed: 503 from https://x.example/a?b=1 for ann@example.com"
+    ) == ("“…” failed: # from … for …")
+    assert causes.key("Row 17 of /srv/a.csv") == causes.key("Row 4 of /srv/other.csv")
+    assert causes.key("refused") != causes.key("timed out")

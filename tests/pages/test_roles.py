@@ -65,7 +65,7 @@ def expected(name: str, role: str) -> int:
         return 405
     if name == "batch" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
-    if name in {"run-redrive", "run-separate", "run-plan-edit"} and role in SEEING:
+    if name in {"run-redrive", "run-separate", "run-plan-edit", "runs-redrive"} and role in SEEING:
         return 200 if role in {"operator", "admin"} else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
