@@ -11,7 +11,18 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models, rights
-from runs.selectors import deciding, failure_causes, filters, keyset, now, page_models, queue, switched, tools, words
+from runs.selectors import (
+    deciding,
+    failure_causes,
+    filters,
+    keyset,
+    now,
+    page_models,
+    queue,
+    switched,
+    tools,
+    words,
+)
 
 SIZE = 50
 SENTENCE = 160

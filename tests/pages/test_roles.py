@@ -113,7 +113,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer"}:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
-        elif name in {"run-undo", "run-take-over"}:
+        elif name in {"run-undo", "run-retry", "run-take-over"}:
             assert response.status_code == 404  # no effect is named, no dry run
         elif name in {"review-snooze", "review-hand-over", "switch"}:
             assert response.status_code == 422  # no time, nobody, nothing named
