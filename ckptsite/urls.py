@@ -64,6 +64,7 @@ urlpatterns = [
     path("runs/<int:run_id>/separate/", redrives.separate, name="run-separate"),
     path("runs/<int:run_id>/take-over/", redrives.take_over, name="run-take-over"),
     path("compare/", inspect.compare, name="compare"),
+    path("effects/", effects.ledger, name="effects"),
     path("events/", events.events, name="events"),
     path("healthz", health.healthz, name="healthz"),
     path("admin/login/", accounts.admin_login),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from runs import lifecycle
@@ -51,6 +52,10 @@ class Occurrence(models.Model):
             models.UniqueConstraint(
                 fields=["root", "tool", "identity_digest", "n"], name="runs_occurrence_number"
             ),
+        ]
+        # Rare, and looked for among all of them.
+        indexes = [
+            models.Index(fields=["id"], name="runs_occurrence_contradicted", condition=Q(contradicted=True))
         ]
 
     def __str__(self) -> str:

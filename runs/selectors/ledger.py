@@ -31,6 +31,37 @@ def receipts(actions: Sequence[models.Action]) -> dict[int, dict[str, Any]]:
     return found | {pk: lines[place]["receipt"] for pk, place in places.items() if place in lines}
 
 
+SOURCES: dict[str, str] = {
+    "run": "the tool's own answer",
+    "lookup": "looked up afterwards",
+    "person": "a person said so",
+    "worker": "learnt from the worker later",
+}
+
+
+def sources(actions: Sequence[models.Action]) -> dict[int, str]:
+    """Return how it is known that the effect of each action stands, in words, in one query.
+
+    The tool's own answer is one line, the result; how others know it stands in the line before.
+    """
+    places = {
+        action.pk: (action.run_id, action.receipt_position - 1)
+        for action in actions
+        if action.receipt_position is not None
+    }
+    lines = _lines(set(places.values()))
+    found = {}
+    for pk, place in places.items():
+        content = lines.get(place, {})
+        source = str(content.get("source", "run")) if content.get("outcome") == "happened" else "run"
+        found[pk] = SOURCES.get(source, source)
+    return found | {
+        action.pk: "learnt outside the run's log"
+        for action in actions
+        if action.occurrence is not None and action.occurrence.receipt is not None
+    }
+
+
 def arguments(actions: Sequence[models.Action], *, largest: int) -> dict[int, Any]:
     """Return the current arguments of the actions, by action, in two queries; left out where they are huge."""
     wanted = {action.pk: action for action in actions}

@@ -30,7 +30,7 @@ def page(
         size=SIZE,
     )
     ids = [row.pk for row in rows]
-    receipts = ledger.receipts(rows)
+    receipts, known = ledger.receipts(rows), ledger.sources(rows)
     reviews = dict(models.Review.objects.filter(action__in=ids).order_by("id").values_list("action_id", "pk"))
     released: dict[int, list[str]] = {}
     given = models.Decision.objects.filter(review__action__in=ids, verdict="approve").select_related(
@@ -43,7 +43,16 @@ def page(
     undone = _undone(run, rows, may=viewer.may(rights.Act.UNDO))
     return run_models.EffectsPage(
         header=run_header.header(run, viewer, tab="run-effects"),
-        rows=tuple(_row(row, reviews, released, receipts.get(row.pk), undone[row.pk]) for row in rows),
+        rows=tuple(
+            _row(
+                row,
+                reviews,
+                released,
+                receipts.get(row.pk),
+                {**undone[row.pk], "known": known.get(row.pk, "")},
+            )
+            for row in rows
+        ),
         page=paging,
         token=secrets.token_urlsafe(24),
         draft=draft or run_models.UndoDraft(occurrence_id=0),
@@ -76,7 +85,7 @@ def _row(
     reviews: Mapping[int, int],
     released: Mapping[int, list[str]],
     receipt: Mapping[str, Any] | None,
-    undone: Mapping[str, Any],
+    more: Mapping[str, Any],
 ) -> run_models.EffectRow:
     occurrence: models.Occurrence = action.occurrence
     shown = action.preview or {}
@@ -97,7 +106,8 @@ def _row(
         review_id=reviews.get(action.pk),
         contradiction=_contradiction(occurrence),
         occurrence_id=occurrence.pk,
-        **undone,
+        done_by=occurrence.owner.run_id if occurrence.owner.run_id != action.run_id else None,
+        **more,
     )
 
 

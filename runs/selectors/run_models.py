@@ -213,6 +213,8 @@ class EffectRow:
     attempts: int
     by: str  # who released it
     outcome: str = ""  # what came of it, in a sentence
+    known: str = ""  # how it is known
+    done_by: int | None = None  # the earlier attempt that did it
     receipt: str = ""  # canonical JSON text
     review_id: int | None = None
     contradiction: str = ""

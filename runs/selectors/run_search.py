@@ -40,15 +40,23 @@ def words(text: str) -> tuple[str, ...]:
 
 def matching(rows: QuerySet[models.Entry], wanted: Sequence[str]) -> QuerySet[models.Entry]:
     """Return the lines that have all the words, capital or small."""
-    # The stored text is ASCII, so that its capital letters need no dictionary; others are written out in it.
-    text = Upper(Collate(Left(Cast("content", TextField()), LOOKED_AT), "C"))
-    rows = rows.alias(searched=text)
+    return rows.alias(searched=stored("content")).filter(has("searched", wanted))
+
+
+def stored(name: str) -> Upper:
+    """Return a field of stored JSON as it is searched: ASCII, so that its capital letters need no dictionary."""
+    return Upper(Collate(Left(Cast(name, TextField()), LOOKED_AT), "C"))
+
+
+def has(name: str, wanted: Sequence[str]) -> Q:
+    """Return the condition that a field that is searched has all the words; letters outside ASCII are written out."""
+    found = Q()
     for word in wanted:
         either = Q()
         for form in _forms(word):
-            either |= Q(searched__contains=json.dumps(form)[1:-1].upper())
-        rows = rows.filter(either)
-    return rows
+            either |= Q(**{f"{name}__contains": json.dumps(form)[1:-1].upper()})
+        found &= either
+    return found
 
 
 def _forms(word: str) -> set[str]:

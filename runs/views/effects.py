@@ -1,4 +1,4 @@
-"""Taking an effect back."""
+"""The effects of all runs, and taking one back."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from runs import access, models, rights
-from runs.selectors import run_effects, run_models
+from runs.selectors import effects_files, effects_ledger, run_effects, run_models
 from runs.transitions import refusals, undos
 from runs.views import doors
+
+
+@require_safe
+@doors.allowed(rights.Act.VIEW)
+def ledger(request: doors.Request) -> HttpResponse:
+    """What reached the world outside, of every run; with `as=csv` or `as=json` as a file."""
+    params = request.GET.dict()
+    if params.get("as") in effects_files.TYPES:
+        found = effects_files.saved(params, params["as"])
+        response = HttpResponse(found.text, content_type=found.content_type)
+        response["Content-Disposition"] = f'attachment; filename="{found.name}"'
+        return response
+    page = effects_ledger.page(params)
+    return render(request, "effects.html", {"section": "effects", "page": page})
 
 
 @require_POST

@@ -43,6 +43,8 @@ def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
         f"/runs/{dry.pk}/",
         f"/compare/?a={run.pk}&b={dry.pk}",
         "/compare/",
+        "/effects/",
+        "/effects/?state=undone",
     ]
     desk = sit(who.admin, **SIZES[size])
     assert [looks(desk, path) for path in paths] == [flawless(path) for path in paths]
