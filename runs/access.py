@@ -10,10 +10,13 @@ from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
+from django.db.models import TextField
+from django.db.models.functions import Cast
 from django.http import Http404
 
-from runs import models, rights
+from runs import exact, models, rights
 from runs.models import cuts
+from runs.tools import filerefs
 
 Person = models.User | AnonymousUser
 Row = TypeVar("Row")
@@ -104,6 +107,22 @@ def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
 def checkpoint_for(user: Person, run_id: int, number: int) -> cuts.Cut:
     """Return a checkpoint of a run's path. Refuses 404 for who may not see it and where there is none."""
     return _one(cuts.find(run_for(user, run_id), number), "checkpoint", number)
+
+
+def file_for(user: Person, run_id: int, sha256: str) -> tuple[str, bytes]:
+    """Return name and bytes of a file that a line on the run's path names. Refuses 404 where none does."""
+    run = run_for(user, run_id)
+    if not exact.is_digest(sha256):
+        raise Http404("There is no such file here.")
+    lines = models.Entry.objects.filter(cuts.on([(int(at), int(last)) for at, last in cuts.of(run)]))
+    # A text in a line can't hold this, its quotation marks are escaped.
+    lines = lines.alias(stored=Cast("content", TextField())).filter(stored__contains=f'"sha256":"{sha256}"')
+    content = lines.order_by("position").values_list("content", flat=True).first()
+    name = next((path for path, digest in filerefs.named(content) if digest == sha256), None)
+    blob = None if name is None else models.Blob.objects.filter(sha256=sha256).first()
+    if name is None or blob is None:
+        raise Http404("There is no such file here.")
+    return name, bytes(blob.content)
 
 
 def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occurrence:

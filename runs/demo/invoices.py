@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 import re
 import unicodedata
 from collections import Counter
@@ -87,6 +89,20 @@ def assess(rows: Sequence[Mapping[str, Any]], as_of: datetime.date) -> Assessmen
         not_due=len(good) - len(reminders) - len(fees),
         bad=tuple(sorted(bad)),
     )
+
+
+def as_csv(found: Assessment, as_of: datetime.date) -> bytes:
+    """Return the customers who are reminded or charged as a CSV file, the longest overdue first."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(("invoice_no", "customer", "amount", "currency", "due_date", "days_late", "next"))
+    for kind, rows in (("late fee", found.fees), ("reminder", found.reminders)):
+        for one in rows:
+            step = f"{kind} {one.stage(as_of)}" if kind == "reminder" else kind
+            writer.writerow(
+                (one.number, one.customer, one.amount, one.currency, one.due, one.days_late(as_of), step)
+            )
+    return out.getvalue().encode()
 
 
 def parse(row: Mapping[str, Any], line: int) -> Invoice:

@@ -53,7 +53,10 @@ class Assess(contract.Tool):
     Arguments = AssessArguments
 
     def run(self, args: AssessArguments, ctx: contract.Context) -> contract.Receipt:
-        """Return {"reminders", "fees", "not_due", "bad", "bad_text"}; every row is in exactly one of them."""
+        """Return {"reminders", "fees", "not_due", "bad", "bad_text"}; every row is in exactly one of them.
+
+        `overdue` is a file: the list of who owes what, for people.
+        """
         as_of = _day(args.as_of)
         found = invoices.assess(args.rows, as_of)
         if len(found.reminders) > MOST or len(found.fees) > MOST:
@@ -94,6 +97,7 @@ class Assess(contract.Tool):
             "not_due": found.not_due,
             "bad": bad,
             "bad_text": _bad_text(bad),
+            "overdue": ctx.attach(f"overdue-{args.as_of}.csv", invoices.as_csv(found, as_of)).model_dump(),
         }
         summary = f"{len(found.reminders)} to remind, {len(found.fees)} to charge, {found.not_due} not due. "
         return contract.Receipt(summary=summary + _bad_text(bad), value=value)

@@ -72,6 +72,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     )
     if receipt is None:
         return None
+    _keep_files(ctx)
     return carrying.received(right.following, claim, call, intent, receipt, beat)
 
 
@@ -205,6 +206,7 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
             steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)
         return
     if receipt is not None:
+        _keep_files(ctx)
         steps.happened(
             claim, move.call.id, attempt=action.attempt, receipt=stored_receipt(receipt), source="lookup"
         )
@@ -217,6 +219,14 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
             again=move.may_send,
             source="lookup",
         )
+
+
+def _keep_files(ctx: Context) -> None:
+    """Keep what the call has made. It is done by now, so its receipt is stored whether they can be kept or not."""
+    try:
+        ctx.keep()
+    except keeping.AWAY as error:
+        log.warning("files_not_kept", error=f"{type(error).__name__}: {error}")
 
 
 def stored_receipt(receipt: Receipt) -> dict[str, Any]:

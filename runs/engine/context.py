@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from runs import exact, models
+from runs.tools import filerefs
 from runs.tools.contract import FileRef
+from runs.transitions import starts
 
 
 class Context:
@@ -16,6 +18,7 @@ class Context:
         self._key = key
         self._attempt = attempt
         self._deadline = time.monotonic() + timeout
+        self.made = filerefs.Made()
 
     @property
     def run_id(self) -> int:
@@ -43,3 +46,12 @@ class Context:
         if blob is None or exact.digest_bytes(content) != ref.sha256:
             raise FileNotFoundError(f"The file {ref.path!r} is not kept here under that digest.")
         return content
+
+    def attach(self, name: str, content: bytes) -> FileRef:
+        """Return the name of bytes that this call made; ValueError for more than a call may make."""
+        return self.made.add(name, content)
+
+    def keep(self) -> None:
+        """Keep what the call has made; asked of the engine's own thread, before the receipt that names it is stored."""
+        for content in self.made.contents():
+            starts.keep_blob(content)

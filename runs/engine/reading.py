@@ -36,6 +36,7 @@ class Asked:
     tool: Tool
     args: Any
     timeout: float
+    ctx: Context
 
 
 def read(
@@ -62,8 +63,7 @@ def read(
             if asked is None:
                 following = None
             else:
-                ctx = Context(run_id=front.run.pk, timeout=asked.timeout)
-                run = partial(asked.tool.run, asked.args, ctx)
+                run = partial(asked.tool.run, asked.args, asked.ctx)
                 points.reach("read.before_run")
                 looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
                 started += 1
@@ -83,7 +83,8 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
     timeout = (
         tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE["READ_TIMEOUT"])
     )
-    return Asked(call=call, tool=tool, args=args, timeout=timeout)
+    ctx = Context(run_id=front.run.pk, timeout=timeout)
+    return Asked(call=call, tool=tool, args=args, timeout=timeout, ctx=ctx)
 
 
 def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:
@@ -126,6 +127,7 @@ def _store(
             retry_at=None if final else again.isoformat(),
         )
         return None
+    looks.name.ctx.keep()
     if front is not None:
         return carrying.looked(front, call.id, step=call.step, summary=summary, value=value, last=last)
     steps.read(claim, call.id, step=call.step, summary=summary, value=value)

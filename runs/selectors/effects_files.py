@@ -38,7 +38,8 @@ def saved(params: Mapping[str, str], kind: str) -> Saved:
 
 
 def _flat(row: effects_ledger.Row) -> dict[str, Any]:
-    return {**asdict(row), "at": row.at.isoformat()}
+    files = [{"name": file.name, "sha256": file.sha256, "size": file.size} for file in row.files]
+    return {**asdict(row), "at": row.at.isoformat(), "files": files}
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Max, Q, QuerySet
 
 from runs import exact, lifecycle, models
-from runs.selectors import ledger, page_models, run_search, tools
+from runs.selectors import attachments, ledger, page_models, run_search, tools
 
 SIZE = 50
 WINDOW = 20_000
@@ -54,6 +54,7 @@ class Row:
     receipt: str  # canonical JSON text
     contradicted: bool
     undo_run: int | None
+    files: tuple[attachments.Attachment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,12 @@ def rows(occurrences: Sequence[models.Occurrence]) -> tuple[Row, ...]:
         undo_of__in=[row.pk for row in occurrences], status=lifecycle.Action.SUCCEEDED
     )
     undos = dict(undone.values_list("undo_of", "run"))
-    return tuple(_row(row, action, receipts.get(action.pk), known, undos) for row, action in pairs)
+    found = [_row(row, action, receipts.get(action.pk), known, undos) for row, action in pairs]
+    files = attachments.of({row.number: exact.stored(row.receipt) for row in found if row.receipt}, run_id=0)
+    return tuple(
+        replace(row, files=tuple(replace(file, run_id=row.run_id) for file in files.get(row.number, ())))
+        for row in found
+    )
 
 
 def _row(

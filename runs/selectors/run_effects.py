@@ -8,7 +8,7 @@ from typing import Any
 
 from runs import exact, lifecycle, models, rights
 from runs.models import reversals
-from runs.selectors import deciding, keyset, ledger, run_header, run_models, tools
+from runs.selectors import attachments, deciding, keyset, ledger, run_header, run_models, tools
 
 SIZE = 50
 
@@ -31,6 +31,7 @@ def page(
     )
     ids = [row.pk for row in rows]
     receipts, known = ledger.receipts(rows), ledger.sources(rows)
+    files = attachments.of(receipts, run_id=run.pk)
     reviews = dict(models.Review.objects.filter(action__in=ids).order_by("id").values_list("action_id", "pk"))
     released: dict[int, list[str]] = {}
     given = models.Decision.objects.filter(review__action__in=ids, verdict="approve").select_related(
@@ -49,7 +50,7 @@ def page(
                 reviews,
                 released,
                 receipts.get(row.pk),
-                {**undone[row.pk], "known": known.get(row.pk, "")},
+                {**undone[row.pk], "known": known.get(row.pk, ""), "files": files.get(row.pk, ())},
             )
             for row in rows
         ),

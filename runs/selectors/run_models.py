@@ -5,7 +5,7 @@ import decimal
 import enum
 from dataclasses import dataclass
 
-from runs.selectors import page_models, run_search
+from runs.selectors import attachments, page_models, run_search
 
 Moment = datetime.datetime
 Amount = decimal.Decimal
@@ -108,6 +108,7 @@ class TimelineItem:
     cost: Amount | None = None
     person: str = ""
     digest: str = ""
+    files: tuple[attachments.Attachment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +187,7 @@ class TranscriptEntry:
     cost: Amount | None = None
     checkpoint: int | None = None
     excerpts: tuple[run_search.Excerpt, ...] = ()  # where the words that were looked for stand
+    files: tuple[attachments.Attachment, ...] = ()
     around: str = ""  # the way to it among its neighbours, from a search
 
 
@@ -216,6 +218,7 @@ class EffectRow:
     known: str = ""  # how it is known
     done_by: int | None = None  # the earlier attempt that did it
     receipt: str = ""  # canonical JSON text
+    files: tuple[attachments.Attachment, ...] = ()
     review_id: int | None = None
     contradiction: str = ""
     occurrence_id: int

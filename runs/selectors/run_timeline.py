@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from runs import lifecycle, models, rights
 from runs.selectors import (
+    attachments,
     deciding,
     failures,
     keyset,
@@ -44,10 +46,14 @@ def page(
     )
     lines = [line for line in map(run_log.line, rows) if not only or failures.is_one(line)]
     names = run_log.names(run, lines, viewer=viewer.user)
+    files = attachments.of({line.position: line.content for line in lines}, run_id=run.pk)
     agent = run.agent_version.agent
     starter = names.person(run.created_by.username)
     items = [
-        _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter))
+        replace(
+            _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter)),
+            files=files.get(line.position, ()),
+        )
         for line in lines
         if not _said_by_the_result(line)
     ]

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.urls import reverse
 
 from runs import exact, models
 from runs.models import cuts
-from runs.selectors import deciding, keyset, now, run_header, run_log, run_models, run_search, run_words
+from runs.selectors import (
+    attachments,
+    deciding,
+    keyset,
+    now,
+    run_header,
+    run_log,
+    run_models,
+    run_search,
+    run_words,
+)
 
 SIZE = 100
 INLINE = 2_000
@@ -27,12 +38,16 @@ def page(
     wanted = run_search.words(params.get("q", ""))
     lines, paging = _lines(run, params)
     names = run_log.names(run, lines, viewer=viewer.user)
+    files = attachments.of({line.position: line.content for line in lines}, run_id=run.pk, heads=True)
     agent = run.agent_version.agent.title or run.agent_version.agent.name
     starter = names.person(run.created_by.username)
     return run_models.TranscriptPage(
         header=run_header.header(run, viewer, tab="run-transcript"),
         entries=tuple(
-            _entry(run, line, run_words.said(line, names, agent=agent, starter=starter), wanted)
+            replace(
+                _entry(run, line, run_words.said(line, names, agent=agent, starter=starter), wanted),
+                files=files.get(line.position, ()),
+            )
             for line in lines
         ),
         page=paging,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from runs.tools import filerefs
 from runs.tools.contract import DidNotHappen, FileRef, Receipt
 
 DID, DID_NOT, UNKNOWN, KILLED = "did", "did not happen", "unknown", "killed"
@@ -39,6 +40,10 @@ class Context:
         if ref.sha256 not in self.files:
             raise FileNotFoundError(f"The proof was not given the file {ref.path!r}.")
         return self.files[ref.sha256]
+
+    def attach(self, name: str, content: bytes) -> FileRef:
+        """Return the name of the bytes; a trial doesn't keep them."""
+        return filerefs.made(name, content)
 
 
 @dataclass(frozen=True, kw_only=True)

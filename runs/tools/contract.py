@@ -9,17 +9,19 @@ an effect has the engine's own thread, and the process ends when it outlives its
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
 import pydantic
-from pydantic_core import PydanticCustomError
 
 from runs import exact
 from runs.tools import promises
+from runs.tools.filerefs import FileRef as FileRef
+from runs.tools.filerefs import Keep as Keep
+from runs.tools.filerefs import NoFile as NoFile
 
 
 class Effect(StrEnum):
@@ -42,38 +44,6 @@ class Arguments(pydantic.BaseModel):
     """Base of every tool's arguments: unknown names are refused, values are frozen."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class NoFile(ValueError):
-    """There is no such file, or it can't be kept; the message is one sentence without its full stop."""
-
-
-Keep = Callable[[str, str | None], str]
-"""Keeps the bytes of a path, and gives their digest; or checks a digest that came with the path. Refuses NoFile."""
-
-
-class FileRef(pydantic.BaseModel):
-    """Bytes named by content: the digest decides what is read, the path is only for people.
-
-    An agent may name a path alone: when the call is proposed its bytes are kept, and from then on it is they.
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    path: str = pydantic.Field(min_length=1, max_length=255)
-    sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _kept(cls, value: Any, info: pydantic.ValidationInfo) -> Any:
-        keep: Keep | None = (info.context or {}).get("keep")
-        named = {"path": value} if isinstance(value, str) else value
-        if keep is None or not isinstance(named, Mapping) or not isinstance(named.get("path"), str):
-            return value
-        try:
-            return {**named, "sha256": keep(named["path"], named.get("sha256"))}
-        except NoFile as error:
-            raise PydanticCustomError("file", "{said}", {"said": str(error)}) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +120,14 @@ class Context(Protocol):
 
     def read(self, ref: FileRef) -> bytes:
         """Return the bytes that `ref` names by digest; FileNotFoundError if they aren't kept."""
+        ...
+
+    def attach(self, name: str, content: bytes) -> FileRef:
+        """Return the name of bytes that this call made, to be put into its receipt's value; ValueError for too many.
+
+        They are kept with the receipt, shown with it, and later steps may take them as files. Attach before anything
+        is sent: a refusal after it leaves the outcome unknown.
+        """
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.conf import settings
 
 from runs import models
 from runs.models import blob
+from runs.tools import filerefs
 from runs.tools.contract import Keep, NoFile
 from runs.transitions import starts
 
@@ -26,23 +27,10 @@ def keeper(given: Mapping[str, Any]) -> Keep:
             if not models.Blob.objects.filter(sha256=sha256).exists():
                 raise NoFile(f"the file {path!r} is not kept here under that digest")
             return sha256
-        own = next((digest for name, digest in _given(given) if name == path), None)
+        own = next((digest for name, digest in filerefs.named(given) if name == path), None)
         return own or starts.keep_blob(_read(path))
 
     return keep
-
-
-def _given(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield path and digest of each file in a run's input."""
-    if isinstance(value, Mapping):
-        if set(value) == {"path", "sha256"}:
-            yield str(value["path"]), str(value["sha256"])
-            return
-        for inner in value.values():
-            yield from _given(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _given(inner)
 
 
 def _read(path: str) -> bytes:

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLPattern
 
+from runs import models
 from tests import factories
 from tests.engine.conftest import only_review
 from tests.pages.conftest import As
@@ -50,6 +51,10 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
+    if name == "run-file":
+        given = models.Run.objects.filter(title__startswith="Open invoices").first()
+        given = given or factories.demo_run(house.asked.created_by)
+        return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
     if name == "run" or name.startswith("run-"):

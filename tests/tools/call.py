@@ -26,6 +26,9 @@ class Call:
             raise FileNotFoundError(ref.path)
         return self.files[ref.sha256]
 
+    def attach(self, name: str, content: bytes) -> contract.FileRef:
+        return contract.FileRef(**self.keep(content, name))
+
     def keep(self, content: bytes, path: str = "open.csv") -> dict[str, str]:
         sha256 = hashlib.sha256(content).hexdigest()
         self.files[sha256] = content
