@@ -44,11 +44,13 @@ def sources(actions: Sequence[models.Action]) -> dict[int, str]:
 
     The tool's own answer is one line, the result; how others know it stands in the line before.
     """
-    places = {
-        action.pk: (action.run_id, action.receipt_position - 1)
-        for action in actions
-        if action.receipt_position is not None
-    }
+    places: dict[int, tuple[int, int]] = {}
+    for action in actions:
+        done = action.occurrence
+        if action.receipt_position is not None:
+            places[action.pk] = (action.run_id, action.receipt_position - 1)
+        elif done is not None and done.receipt_position is not None:  # absorbed
+            places[action.pk] = (done.owner.run_id, done.receipt_position - 1)
     lines = _lines(set(places.values()))
     found = {}
     for pk, place in places.items():
