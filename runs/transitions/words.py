@@ -58,6 +58,12 @@ def refused_before(who: str, reason: str) -> str:
     return f"Not done, and not asked again: {who} refused exactly this before. Reason: {reason}"
 
 
+def changed_before(told: str, *, done: bool) -> str:
+    """It is just what a person has changed before it was decided."""
+    after = "It was done as they changed it." if done else "It was rejected even so."
+    return f"Not done, and not asked again: a person changed exactly this before. {after} {told}"
+
+
 def asked_back(who: str, question: str) -> str:
     """A person asks before they decide."""
     return f"Not done yet: {who} asks: {question} Answer this with your next proposal."

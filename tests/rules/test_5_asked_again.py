@@ -17,6 +17,7 @@ from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_bad_replies import FINISH, said, scripted
 from tests.engine.test_unknown import doubted
 from tests.engine.world import Look, World
+from tests.rules.test_5_edits import change
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., models.Run]
@@ -58,6 +59,28 @@ def test_5_7_the_third_time_the_run_fails_with_a_question(start: Start, reviewer
     assert "keeps proposing what was refused" in run.error
     assert only_review(run).kind == "failure"
     assert World.effects() == []
+    verifier.verify()
+
+
+@pytest.mark.parametrize("then", ["approve", "reject"])
+def test_5_7_what_a_person_changed_is_not_asked_about_again(
+    start: Start, reviewer: models.User, then: str
+) -> None:
+    """The original of an edit is refused in words, with what was changed and why; the third time the run fails."""
+    run = scripted(start(), contract.Reply(calls=(PAY,)))
+    change(only_review(run), reviewer, "wrong sum", amount="2.00")
+    run = go(run)
+    answer(only_review(run), reviewer, then, reason="so")
+    run = scripted(run, contract.Reply(calls=(PAY,)), contract.Reply(calls=(THIRD,)))
+    told = said(run)[1]
+    assert told.startswith("Not done, and not asked again: a person changed exactly this before.")
+    assert 'rita changed your arguments: amount from "1.00" to "2.00". Reason: wrong sum' in told
+    assert ("It was done as they changed it." in told) == (then == "approve")
+    assert only_review(run).title == "Will do eight."  # other arguments are asked about
+    assert len(World.effects()) == (then == "approve")
+    answer(only_review(run), reviewer, "reject", reason="so")
+    run = scripted(run, *[contract.Reply(calls=(PAY,))] * 2)
+    assert (run.status, "keeps proposing what was refused" in run.error) == ("failed", True)
     verifier.verify()
 
 
