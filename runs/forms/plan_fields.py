@@ -32,13 +32,16 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
             _put(body, name, _kept(str(body.get(name) or ""), given[name].strip()))
     if "with" in given:
         _arguments(body, given["with"], errors)
+    if "question" in given:
+        _question(body, given, errors)
     if "summary" in given:
         _ending(body, given, errors)
     # A box that isn't ticked is not sent at all.
     if "required" in given or "required-shown" in given:
-        body.pop("required", None)
         if "required" not in given:
             body["required"] = False
+        elif not body.get("required", True):
+            body.pop("required")
     for name in plan_changes.GUARDS:
         if f"{name}-shown" in given and bool(body.get(name)) != (name in given):
             _put(body, name, name in given)
@@ -47,7 +50,9 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
 
 def _kept(old: str, text: str) -> str:
     """Return what was typed, or the old text where only the form's own line ends and spaces differ."""
-    return old if old.split() == text.split() else text.replace("\r\n", "\n")
+    plain = text.replace("\r\n", "\n").strip()
+    one_line = old.replace("\n", "").strip()  # what a browser makes of it in a field of one line
+    return old if plain in {old.strip(), one_line} else plain
 
 
 def _put(body: dict[str, Any], name: str, value: Any) -> None:
@@ -69,6 +74,18 @@ def _arguments(body: dict[str, Any], text: str, errors: dict[str, str]) -> None:
         errors[f"{PREFIX}with"] = 'The arguments are an object: {"name": value}.'
         return
     body["with"] = value
+
+
+def _question(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
+    asked: dict[str, Any] = {"question": _kept(str(body["ask"].get("question") or ""), given["question"])}
+    if not given["question"].strip():
+        errors[f"{PREFIX}question"] = "Write what the person is asked."
+    if given.get("schema", "").strip():
+        try:
+            asked["schema"] = exact.parse(given["schema"])
+        except exact.NotExact as error:
+            errors[f"{PREFIX}schema"] = str(error)
+    body["ask"] = asked
 
 
 def _ending(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:

@@ -54,7 +54,7 @@ def row(
 def may_gate(body: Mapping[str, Any]) -> bool:
     """Return whether the step can reach outside, so that there is something to be asked about."""
     tool = tools.find(str(body.get("tool") or ""))
-    return "finish" not in body and (tool is None or tool.risk() > 0)
+    return not body.keys() & {"finish", "ask"} and (tool is None or tool.risk() > 0)
 
 
 def fields(
@@ -68,6 +68,18 @@ def fields(
         ending = body["finish"]
         found.append(_field("summary", "The run ends with", "area", str(ending.get("summary") or "")))
         found.append(_field("result", "Result, as JSON", "json", _json(ending.get("result"))))
+    elif "ask" in body:
+        asked = body["ask"]
+        found.append(_field("question", "What a person is asked", "area", str(asked.get("question") or "")))
+        found.append(
+            _field(
+                "schema",
+                "Form of the answer, as a JSON Schema",
+                "json",
+                _json(asked.get("schema")),
+                hint="Without one the answer is a text.",
+            )
+        )
     else:
         options = tuple((name, f"{tools.title(name)} ({name})") for name in run.agent_version.tools)
         none = () if bound else (("", "None: the agent reads the words"),)
@@ -167,6 +179,8 @@ def _words(body: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(f"For each of {tools.short(str(body['each']), SHORT)}")
     if body.get("if"):
         found.append(f"Only if {tools.short(str(body['if']), SHORT)}")
+    if isinstance(body.get("ask"), Mapping):
+        found.append(f"Asks a person: {tools.short(str(body['ask'].get('question') or ''), SHORT)}")
     if isinstance(body.get("finish"), Mapping):
         found.append("Ends the run")
     if body.get("note"):

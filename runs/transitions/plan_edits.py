@@ -121,7 +121,9 @@ def _check_tool(step: Mapping[str, Any]) -> None:
         tool = registry.get(named) if isinstance(named, str) else None
     except registry.UnknownTool as error:
         raise ValueError(str(error)) from error
-    if body.get(plan_changes.GATE) and ("finish" in body or (tool is not None and tool.risk() == 0)):
+    if body.get(plan_changes.GATE) and (
+        body.keys() & {"finish", "ask"} or (tool is not None and tool.risk() == 0)
+    ):
         raise ValueError(
             f"step {step['id']!r} changes nothing outside, so nobody could be asked; put the gate on one that does."
         )

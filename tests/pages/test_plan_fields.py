@@ -1,0 +1,76 @@
+"""The fields of a plan step give back exactly what they were drawn from, and the pure moves of a draft."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from runs import exact, models, plan_changes
+from runs.forms import plan_fields, plan_moves
+from runs.selectors import plan_draft, plan_rows
+
+BOUND = "playbook"
+STEPS: tuple[dict[str, Any], ...] = (
+    {"tool": "world.lookup", "with": {"name": "a", "amount": 7.0, "none": None}, "note": "two\nlines "},
+    {"tool": "world.look", "each": "[1]", "as": "row", "key": "row", "row_title": "R ${row}", "with": {}},
+    {
+        "tool": "world.allowed",
+        "if": "true",
+        "required": False,
+        "gate": {"by": "olga"},
+        "lock": {"by": "olga"},
+    },
+    {"ask": {"question": "How much?\nPlease.", "schema": {"type": "number"}}},
+    {"finish": {"summary": "Done.", "result": [1, {"a": "ä\u202e"}]}},
+    {"group": "rows", "tool": "world.look", "with": {"name": "${not.a.template}"}, "required": True},
+)
+
+
+@pytest.mark.parametrize("body", STEPS)
+def test_unedited_fields_change_nothing(body: dict[str, Any]) -> None:
+    step = {"id": "x", "title": "A  title\u202e", "body": body}
+    version = models.AgentVersion(provider=BOUND, tools=["world.look", "world.lookup", "world.allowed"])
+    run = models.Run(agent_version=version)
+    draft = dataclasses.replace(plan_draft.of([step], base=1), opened="x")
+    sent: dict[str, str] = {}
+    for one in plan_rows.fields(run, step, draft):
+        if one.kind == "box":
+            sent[f"s-{one.name}-shown"] = "1"
+        if one.kind != "box" or one.value:
+            sent[f"s-{one.name}"] = one.value.replace("\n", "\r\n")  # as a browser sends it
+    found, errors = plan_fields.apply(step, plan_fields.typed(sent))
+    assert errors == {}
+    assert exact.canonical(found) == exact.canonical(step)
+
+
+def steps(*names: str) -> list[dict[str, Any]]:
+    return [{"id": name, "title": name.upper(), "body": {"tool": name}} for name in names]
+
+
+def ids(found: Any) -> str:
+    return "".join(step["id"] for step in found)
+
+
+def test_moves_leave_alone_what_has_started() -> None:
+    plan, locked = steps(*"abcd"), {"a", "c"}
+    assert ids(plan_moves.up(plan, "b", locked).steps) == "abcd"  # only locked ones stand before it
+    assert ids(plan_moves.down(plan, "b", locked).steps) == "adcb"
+    assert ids(plan_moves.down(plan, "a", locked).steps) == "abcd"
+    assert ids(plan_moves.order(plan, ["d", "b", "a"], locked).steps) == "adcb"
+    assert ids(plan_moves.remove(plan, "a", locked).steps) == "abcd"
+    assert plan_moves.remove(plan, "b", locked).at == "d"
+
+
+def test_what_differs_and_what_is_put_on_top() -> None:
+    base, other = steps(*"abcd"), steps(*"bcad")
+    assert [(one.id, one.kinds, one.was, one.now) for one in plan_changes.between(base, other)] == [
+        ("a", ("moved",), 1, 3)
+    ]
+    mine = [base[0], base[2], {**base[3], "title": "Mine"}, *steps("x")]  # b removed, d renamed, x added
+    theirs = [*steps("y"), base[0], {**base[1], "title": "Theirs"}, *base[2:]]
+    found = plan_changes.merged(base, mine, theirs)
+    assert [step["title"] for step in found] == ["Y", "A", "Theirs", "C", "Mine", "X"]
+    assert ids(plan_changes.merged(base, steps(*"dcba"), [*base, *steps("z")])) == "dcbaz"
+    assert ids(plan_changes.merged(base, steps(*"acd"), base)) == "acd"
