@@ -132,6 +132,13 @@ def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occu
     return _one(rows.first(), "effect", occurrence_id)
 
 
+def view_for(user: Person, view_id: int) -> models.SavedView:
+    """Return the person's own view of the inbox. Refuses 404 for anybody else's and where there is none."""
+    see(user)
+    rows = models.SavedView.objects.filter(pk=view_id, owner=user if isinstance(user, models.User) else None)
+    return _one(rows.first(), "view", view_id)
+
+
 def _one(row: Row | None, what: str, number: int) -> Row:
     if row is None:
         raise Http404(f"There is no {what} {number} here.")

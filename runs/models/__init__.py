@@ -5,7 +5,7 @@ from runs.models.action import Action, Revision
 from runs.models.agent import Agent, AgentVersion
 from runs.models.audit import AuditEvent, AuditHead
 from runs.models.blob import Blob
-from runs.models.desk import Handover, Snooze
+from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
 from runs.models.occurrence import Evidence, Occurrence
@@ -43,6 +43,7 @@ __all__ = [
     "Review",
     "Revision",
     "Run",
+    "SavedView",
     "Snooze",
     "Tenure",
     "User",

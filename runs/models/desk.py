@@ -64,3 +64,24 @@ class Handover(models.Model):
 
     def __str__(self) -> str:
         return f"review {self.review_id} with {self.to_id}"
+
+
+class SavedView(models.Model):
+    """A narrowing of the inbox under a name, for its owner alone or for everybody."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="views")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=1000)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="runs_savedview_one_name"),
+        ]
+        indexes = [
+            models.Index(fields=["name"], name="runs_savedview_shared", condition=Q(shared=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.owner_id}"

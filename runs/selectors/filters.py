@@ -56,6 +56,11 @@ class Filters:
     @property
     def query(self) -> str:
         """Return these as the query string of an address, always in the same order; empty for none."""
+        return urlencode(self.parts)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """Return the parameters of the address, those that say something."""
         parts = {
             "tab": self.tab,
             "kind": self.kind,
@@ -67,7 +72,7 @@ class Filters:
             "q": self.q,
             "earlier": "1" if self.earlier else "",
         }
-        return urlencode({name: value for name, value in parts.items() if value})
+        return tuple((name, value) for name, value in parts.items() if value)
 
     def but(self, **other: Any) -> Filters:
         """Return these with other values."""

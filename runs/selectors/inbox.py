@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import parse_qsl
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from runs import lifecycle, models
@@ -24,7 +23,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
     tab = DECIDED if chosen.tab == DECIDED else queue.tab(viewer, chosen)
     rows: tuple[inbox_models.InboxRow, ...] = ()
     decided: tuple[inbox_models.DecidedRow, ...] = ()
-    keep = dict(parse_qsl(chosen.query))
+    keep = dict(chosen.parts)
     if tab == DECIDED:
         lines, paging = keyset.page(
             inbox_rows.decided(chosen), by=("id",), params=params, size=SIZE, keep=keep
@@ -56,8 +55,26 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         may_decide=queue.answers(viewer),
         pick=any(row.together for row in rows),
         query=chosen.query,
+        views=_views(viewer, chosen),
         earlier=chosen.but(earlier=True).query if tab == DECIDED and not chosen.earlier else "",
         reminders=_reminders(viewer),
+    )
+
+
+def _views(viewer: deciding.Viewer, chosen: Filters) -> tuple[inbox_models.View, ...]:
+    """Return the person's own views and the shared ones, by name; one of them may be what is looked at."""
+    rows = models.SavedView.objects.filter(Q(owner=viewer.user) | Q(shared=True)).select_related("owner")
+    return tuple(
+        inbox_models.View(
+            view_id=row.pk,
+            name=row.name,
+            query=row.query,
+            current=row.query == chosen.query,
+            mine=row.owner_id == viewer.user.pk,
+            shared=row.shared,
+            by=row.owner.display(),
+        )
+        for row in rows.order_by("name", "pk")[:MANY]
     )
 
 
@@ -85,7 +102,6 @@ def _tabs(counted: queue.Counts, current: str) -> tuple[page_models.Tab, ...]:
 def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_models.Choice, ...]:
     """Return one chip for everything that could be chosen now, and one to take back for everything that is."""
     open_ones = tab != DECIDED
-    known = 0 if open_ones else None
     found: list[page_models.Choice] = []
 
     def chip(label: str, other: Filters, *, current: bool, count: int | None) -> None:
@@ -98,13 +114,13 @@ def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_model
     for tier, label in filters.TIERS.items():
         on = chosen.tier == tier
         other = chosen.but(tier=None if on else tier)
-        chip(label, other, current=on, count=known if known is None else counted.tiers[tier])
+        chip(label, other, current=on, count=counted.tiers[tier] if open_ones else None)
     for kind, label in filters.KINDS.items():
         on = chosen.kind == kind
         if kind == lifecycle.ReviewKind.ACTION and not on:
             continue  # the tiers say more
         other = chosen.but(kind="" if on else kind)
-        chip(label, other, current=on, count=known if known is None else counted.kinds[kind])
+        chip(label, other, current=on, count=counted.kinds[kind] if open_ones else None)
     for label, value, name in (
         (f"Search: {chosen.q}", chosen.q, "q"),
         (f"Tool: {tools.title(chosen.tool)}", chosen.tool, "tool"),
@@ -125,9 +141,9 @@ def _form(chosen: Filters) -> inbox_models.FilterForm:
         tools=_options([(tool.name, tool.title or tool.name) for tool in asked], chosen.tool),
         agents=_options([(name, title or name) for name, title in agents], chosen.agent),
         ages=_options([(name, words.capitalize()) for name, (words, _) in filters.AGES.items()], chosen.age),
-        kept=tuple(parse_qsl(other.query)),
+        kept=other.parts,
         q=chosen.q,
-        around=tuple(parse_qsl(chosen.but(q="").query)),
+        around=chosen.but(q="").parts,
         elsewhere=_elsewhere(chosen) if chosen.q else (),
         opened=bool(chosen.tool or chosen.agent or chosen.age),
         clear=f"?{Filters(tab=chosen.tab).query}",

@@ -109,6 +109,29 @@ class FilterForm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class View:
+    """A saved narrowing of the list."""
+
+    view_id: int
+    name: str
+    query: str
+    current: bool
+    mine: bool
+    shared: bool
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewDraft:
+    """A name that was refused, to be drawn again; `view_id` where it was to be another view's."""
+
+    name: str
+    shared: bool
+    error: str
+    view_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reminder:
     """A pause that somebody set and that stands for longer than was meant."""
 
@@ -131,8 +154,19 @@ class InboxPage:
     may_decide: bool  # False: may look, not decide
     pick: bool = False  # some of the rows can be decided together
     query: str = ""  # of tab and filters, carried to the questions and back
+    views: tuple[View, ...] = ()
     earlier: str = ""  # query string of what was decided before today
     reminders: tuple[Reminder, ...] = ()  # of this person's own pauses
+
+    @property
+    def own_view(self) -> View | None:
+        """Return the reader's own view that they look at."""
+        return next((view for view in self.views if view.current and view.mine), None)
+
+    @property
+    def can_save(self) -> bool:
+        """Return whether what is looked at could be kept under a name."""
+        return self.filtered and not any(view.current for view in self.views)
 
 
 @dataclass(frozen=True, kw_only=True)

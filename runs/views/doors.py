@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation
 from django_htmx.middleware import HtmxDetails
@@ -26,12 +27,14 @@ class Request(HttpRequest):
     user: models.User  # `allowed` has turned everybody else away
 
 
-def allowed(act: rights.Act) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+def allowed(
+    act: rights.Act,
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Let in who is signed in and may do `act`; the others get the sign-in page, a 404 or a 403, in this order."""
 
-    def wrap(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    def wrap(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def inner(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        def inner(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return to_login(request)
             access.require(request.user, act)

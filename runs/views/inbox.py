@@ -1,14 +1,23 @@
-"""The inbox and its fragments."""
+"""The inbox and its fragments, its saved views, and its export."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from collections.abc import AsyncIterator, Iterator
 
-from runs import rights
+from asgiref.sync import sync_to_async
+from django.contrib import messages
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from runs import access, rights
+from runs.selectors import exports, filters, inbox_models, inbox_news
 from runs.selectors import inbox as selector
-from runs.selectors import inbox_news
+from runs.transitions import refusals, saved_views
 from runs.views import doors, flash
 
 
@@ -31,3 +40,68 @@ def inbox(request: doors.Request) -> HttpResponse:
             return render(request, "inbox.html#news", {"news": news, "page": known})
     page = selector.page(doors.viewer(request), params)
     return render(request, "inbox.html", {"section": "inbox", "page": page, "done": flash.done(request)})
+
+
+@require_safe
+@doors.allowed(rights.Act.VIEW)
+def export(request: doors.Request, form: str) -> HttpResponseBase:
+    """Stream what the filters leave, as a file."""
+    chosen = filters.read(request.GET.dict())
+    write, kind = (exports.as_csv, "text/csv") if form == "csv" else (exports.as_json, "application/json")
+    parts = write(doors.viewer(request), chosen)
+    name = f"inbox-{chosen.tab or 'mine'}-{timezone.localtime():%Y-%m-%d}.{form}"
+    return StreamingHttpResponse(
+        _later(parts) if isinstance(request, ASGIRequest) else parts,
+        content_type=f"{kind}; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+async def _later(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the same where the server is asynchronous, one chunk at a time."""
+    while (part := await sync_to_async(_next)(parts)) is not None:
+        yield part
+
+
+def _next(parts: Iterator[bytes]) -> bytes | None:
+    return next(parts, None)
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def save_view(request: doors.Request) -> HttpResponse:
+    """Keep the filters under a name; 422 keeps what was typed."""
+    chosen = filters.of(request.POST.get("query", ""))
+    name, shared = request.POST.get("name", ""), request.POST.get("shared") == "1"
+    try:
+        made = saved_views.save(name, chosen.query, shared=shared, owner=request.user)
+    except refusals.Invalid as refusal:
+        return _again(
+            request, chosen, inbox_models.ViewDraft(name=name, shared=shared, error=refusal.message)
+        )
+    messages.success(request, f"Saved as “{made.name}”.")
+    return doors.lead(request, f"{reverse('inbox')}?{made.query}")
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def change_view(request: doors.Request, view_id: int) -> HttpResponse:
+    """Rename, share or delete one's own view; 404 for anybody else's."""
+    view = access.view_for(request.user, view_id)
+    if request.POST.get("act") == "delete":
+        saved_views.delete(view)
+        messages.success(request, f"“{view.name}” is deleted; the questions are as they were.")
+        return doors.lead(request, f"{reverse('inbox')}?{view.query}")
+    name, shared = request.POST.get("name", ""), request.POST.get("shared") == "1"
+    try:
+        saved_views.change(view, name, shared=shared)
+    except refusals.Invalid as refusal:
+        draft = inbox_models.ViewDraft(name=name, shared=shared, error=refusal.message, view_id=view.pk)
+        return _again(request, filters.of(view.query), draft)
+    messages.success(request, f"Saved as “{view.name}”.")
+    return doors.lead(request, f"{reverse('inbox')}?{view.query}")
+
+
+def _again(request: doors.Request, chosen: filters.Filters, draft: inbox_models.ViewDraft) -> HttpResponse:
+    page = selector.page(doors.viewer(request), dict(chosen.parts))
+    return render(request, "inbox.html", {"section": "inbox", "page": page, "draft": draft}, status=422)

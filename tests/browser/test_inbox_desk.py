@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from runs import models
 from tests import factories
 from tests.browser.desk import Desk
+from tests.engine.conftest import answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,3 +63,47 @@ def test_three_keystrokes_approve_what_can_be_undone(who: factories.People, sit:
     expect(page.get_by_label("Reason")).to_be_focused()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="1 of 1 approved")).to_be_visible()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_narrow_the_list_keep_the_view_and_approve_five_together(
+    who: factories.People, sit: Sit, script: bool
+) -> None:
+    """With and without scripts: search, narrow, save as a view, take it as a file, select, read each, approve, and
+    see what became of each; somebody else was faster at one."""
+    letters = [factories.held(who.operator, name=f"letter {n}", title="Letters") for n in range(5)]
+    factories.held(who.operator, name="parcel", tool="idempotent", title="Parcels")
+    page = sit(who.reviewer, java_script_enabled=script, viewport={"width": 1280, "height": 900}).go(
+        "/inbox/"
+    )
+    page.get_by_label("Search the questions").fill("lett")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("[data-row]")).to_have_count(5)
+    page.get_by_text("More filters").click()
+    page.get_by_label("Tool").select_option("world.lookup")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("[data-row]")).to_have_count(5)
+    page.get_by_text("Save this view").click()
+    page.get_by_label("Name").fill("Letters that go out")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved as “Letters that go out”.")).to_be_visible()
+    expect(page.locator("[data-row]")).to_have_count(5)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    assert len(download.value.path().read_text(encoding="utf-8").splitlines()) == 6
+
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Look at the selected together").click()
+    expect(page.get_by_role("heading", name="world.lookup")).to_be_visible()
+    for whole in page.locator(".batch-more details").all():
+        whole.locator("summary").click()
+        whole.get_by_label("I have read this one").check()
+    answer(letters[2], factories.person("nora", "reviewer"), "reject", reason="Wrong customer.")
+    page.get_by_label("Reason").fill("Read each of them.")
+    page.get_by_role("button", name="Approve the ticked").click()
+    expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_visible()
+    expect(page.get_by_text("nora rejected this first; nothing you typed was used.")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Inbox").last.click()
+    expect(page.get_by_role("link", name="Letters that go out")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()

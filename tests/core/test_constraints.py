@@ -88,6 +88,9 @@ IMPOSSIBLE: dict[str, Impossible] = {
         models.Snooze.objects.create, review=rows.review(), person=rows.user(), until=timezone.now()
     ),
     "runs_words_one_a_run": lambda: twice(models.Words.objects.create, run=rows.run(), words=""),
+    "runs_savedview_one_name": lambda: twice(
+        models.SavedView.objects.create, owner=rows.user(), name="Mine", query="tier=2"
+    ),
     "runs_account_measure": lambda: rows.account(measure="patience"),
     "runs_account_scope": lambda: rows.account(root=rows.run()),
     "runs_account_counts": lambda: rows.account(advanced=-1),

@@ -20,6 +20,8 @@ ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-answer": {"reviewer", "admin"},
     "review-extend": {"reviewer", "admin"},
+    "view-save": set(SEEING),
+    "view-change": set(SEEING),
     "review-snooze": {"reviewer", "admin"},
     "review-wake": set(SEEING),
     "review-hand-over": {"reviewer", "admin"},
@@ -55,6 +57,8 @@ def address(name: str, house: factories.House) -> str:
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
         given = given or factories.demo_run(house.asked.created_by)
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
+    if name == "view-change":
+        return reverse(name, args=[1])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
     if name == "run" or name.startswith("run-"):
@@ -109,7 +113,13 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         review = factories.held(who.operator)
         client = Client()
         client.force_login(who.named(role))
-        args = [] if name == "switch" else [review.pk] if name.startswith("review-") else [review.run_id]
+        args = (
+            []
+            if name in {"switch", "view-save"}
+            else [review.pk]
+            if name.startswith("review-")
+            else [review.run_id]
+        )
         response = client.post(reverse(name, args=args), {"reason": "because"})
         if role == "nobody":
             assert response.status_code == 404
@@ -118,9 +128,9 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer"}:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
-        elif name in {"run-undo", "run-retry", "run-take-over"}:
+        elif name in {"run-undo", "run-retry", "run-take-over", "view-change"}:
             assert response.status_code == 404  # no effect is named, no dry run
-        elif name in {"review-snooze", "review-hand-over", "switch"}:
+        elif name in {"review-snooze", "review-hand-over", "switch", "view-save"}:
             assert response.status_code == 422  # no time, nobody, nothing named
         else:
             assert response.status_code == 303
