@@ -67,12 +67,12 @@ def _forms(word: str) -> set[str]:
 def excerpts(content: Mapping[str, Any], wanted: Sequence[str]) -> tuple[Excerpt, ...]:
     """Return the first places of a line where words stand, with some text around them."""
     pattern = re.compile("|".join(re.escape(word) for word in wanted), re.IGNORECASE)
-    found: list[Excerpt] = []
+    found: dict[Excerpt, None] = {}  # a text that stands there twice is shown once
     for text in _texts(content):
         match = pattern.search(text)
         if match is None:
             continue
-        found.append(tuple(_pieces(text, match.start(), pattern)))
+        found[tuple(_pieces(text, match.start(), pattern))] = None
         if len(found) == EXCERPTS:
             break
     return tuple(found)

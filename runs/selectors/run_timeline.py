@@ -16,6 +16,7 @@ from runs.selectors import (
     run_labels,
     run_log,
     run_models,
+    run_transcript,
     run_words,
     take_over,
     words,
@@ -46,7 +47,8 @@ def page(
     )
     lines = [line for line in map(run_log.line, rows) if not only or failures.is_one(line)]
     names = run_log.names(run, lines, viewer=viewer.user)
-    files = attachments.of({line.position: line.content for line in lines}, run_id=run.pk)
+    making = {line.position: line.content for line in lines if line.kind in run_transcript.MAKING}
+    files = attachments.of(making, run_id=run.pk)
     agent = run.agent_version.agent
     starter = names.person(run.created_by.username)
     items = [

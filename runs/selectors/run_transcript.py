@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from runs import exact, models
+from runs import exact, lifecycle, models
 from runs.models import cuts
 from runs.selectors import (
     attachments,
@@ -27,6 +27,8 @@ SIZE = 100
 INLINE = 2_000
 """Longest JSON text, in characters, that the page holds whole; what is longer is saved as a file."""
 BEGINNING = 600
+MAKING = frozenset({lifecycle.EntryKind.INPUT, lifecycle.EntryKind.CORRECTION, lifecycle.EntryKind.RESULT})
+"""Lines that bring files; others only name them again."""
 BEHIND = 20
 """Lines that a page still has behind the one that was jumped to."""
 
@@ -38,7 +40,9 @@ def page(
     wanted = run_search.words(params.get("q", ""))
     lines, paging = _lines(run, params)
     names = run_log.names(run, lines, viewer=viewer.user)
-    files = attachments.of({line.position: line.content for line in lines}, run_id=run.pk, heads=True)
+    files = attachments.of(
+        {line.position: line.content for line in lines if line.kind in MAKING}, run_id=run.pk, heads=True
+    )
     agent = run.agent_version.agent.title or run.agent_version.agent.name
     starter = names.person(run.created_by.username)
     return run_models.TranscriptPage(
