@@ -14,6 +14,7 @@ from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import Desk
 from tests.forms import order
+from tests.pages import test_questions as questions
 from tests.pages.test_pages import HIDDEN
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,6 +58,7 @@ def put_off_and_handed(who: factories.People) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_page(size: str, who: factories.People, house: factories.House, sit: Sit) -> None:
+    questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
     desk = sit(who.admin, **SIZES[size])
