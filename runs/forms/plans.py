@@ -54,6 +54,11 @@ def read(post: Mapping[str, str], *, locked: Collection[str], planned: bool) -> 
     )
 
 
+def number(text: str) -> int:
+    """Return a version's number, or one that no version has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
 def verb_of(post: Mapping[str, str]) -> str:
     """Return what is to be done with the draft."""
     return post.get("do", SAVE).partition(":")[0]
@@ -74,7 +79,7 @@ def _sent(post: Mapping[str, str]) -> tuple[plan_draft.Draft, str, str]:
     base, text = post.get("base", ""), post.get("steps", "")
     verb, _, name = post.get("do", SAVE).partition(":")
     draft = plan_draft.Draft(
-        base=int(base) if base.isascii() and base.isdigit() and len(base) < 10 else -1,
+        base=number(base),
         text=text,
         reason=post.get("reason", "").strip(),
         opened=post.get("opened", ""),

@@ -28,6 +28,7 @@ def by_cause() -> tuple[Cause, ...]:
             run__status=lifecycle.Run.FAILED,
             run__superseded_by=None,
             run__mode=models.Run.Mode.LIVE,
+            title__startswith="Failed:",  # others ask about the world, not about what becomes of the run
         )
         .order_by("-run_id")
         .values_list("run_id", "run__error")[:MOST]

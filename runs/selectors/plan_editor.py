@@ -13,6 +13,15 @@ from runs.selectors import deciding, now, plan_compare, plan_draft, plan_models,
 WAITS = frozenset({lifecycle.Run.PAUSED, lifecycle.Run.WAITING})
 
 
+def news(run: models.Run, base: int) -> str:
+    """Return what has happened to the plan since this version of it was opened, in a sentence, or nothing."""
+    if run.plan_version != base:
+        newest = paths.plans(run).select_related("author").defer("steps").order_by("-version").first()
+        who = newest.author.display() if newest is not None and newest.author is not None else "The agent"
+        return f"{who} has saved version {run.plan_version} meanwhile; you change version {base}."
+    return blocked(run)
+
+
 def bound(run: models.Run) -> bool:
     """Return whether each step of the plan has to bind a tool, since no model reads it."""
     return providers.follows_plan(run.agent_version.provider)

@@ -23,6 +23,10 @@ def edit(request: doors.Request, run_id: int) -> HttpResponse:
     """Show the plan to be changed; a POST changes the draft, or saves it: 422 and 409 keep what was typed."""
     run = access.run_for(request.user, run_id)
     access.require(request.user, rights.Act.EDIT_PLAN)
+    if request.GET.get("part") == "news":
+        base = plans.number(request.GET.get("base", ""))
+        context = {"page": {"run_id": run.pk, "base": base}, "news": plan_editor.news(run, base)}
+        return render(request, "run/plan_edit.html#news", context)
     if request.method != "POST":
         return _draw(request, run, None)
     post = request.POST.dict()

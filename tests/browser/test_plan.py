@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from runs import models
+from runs.transitions import plan_edits
+from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import Desk
 from tests.engine.conftest import go, step
@@ -65,7 +67,7 @@ def test_pause_reorder_insert_a_gate_save_and_resume_without_a_mouse(who: factor
     assert World.effects() == []
 
 
-def test_drag_a_step_to_another_place(who: factories.People, sit: Sit) -> None:
+def test_drag_a_step_to_another_place_while_somebody_else_saves(who: factories.People, sit: Sit) -> None:
     run = go(
         factories.start(who.operator, step("lookup", "mail"), step("look", "it"), step("allowed", "draft"))
     )
@@ -76,6 +78,14 @@ def test_drag_a_step_to_another_place(who: factories.People, sit: Sit) -> None:
     expect(
         page.locator("#plan-editor").get_by_text("What was asked or approved for this step")
     ).to_be_visible()
+    wanted = [
+        {"id": one.key, "title": one.title, "body": one.body} for one in run.plan_steps.order_by("order")
+    ]
+    wanted[1]["title"] = "Theirs"
+    edit = plan_edits.Edit(base=1, steps=wanted, reason="Theirs.")
+    plan_edits.save(run.pk, edit, by=Actor(user=who.admin))
+    expect(page.locator("#plan-news")).to_contain_text("admin-1 has saved version 2 meanwhile")
+    expect(page.locator("[data-plan-list] .plan-title")).to_have_text(["Do draft", "Do mail", "Do it", "End"])
     page.get_by_text("JSON", exact=True).click()
     expect(page.get_by_label("Steps, as JSON")).to_be_visible()
     expect(page.locator("#plan-steps")).to_be_hidden()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from runs import models
+from runs import causes, models
 from tests import factories
 from tests.pages import html_check
 from tests.pages.conftest import As
@@ -21,6 +21,11 @@ def test_every_page_is_valid(who: factories.People, house: factories.House, as_:
     places = [address(name, house) for name in routes() if name not in {*OPEN_TO_ALL, *ONLY_POST, STREAM}]
     places += [reverse("review", args=[pk]) for pk in models.Review.objects.values_list("pk", flat=True)]
     places += [reverse(name, args=[run.pk]) for run in house.runs for name in RUN_PAGES]
+    places += [
+        reverse("run-redrive", args=[house.failed.pk]),
+        reverse("run-plan-edit", args=[house.paused.pk]),
+    ]
+    places += [f"{reverse('runs-redrive')}?cause={causes.key(house.failed.error)}"]
     pages = {reverse("login"): as_(who.nobody).get(reverse("login")).content.decode()}
     for place in dict.fromkeys(places):
         answer = client.get(place)
