@@ -286,4 +286,6 @@ def _note(content: Mapping[str, Any], names: Names) -> Said:
     side = SYSTEM if who == "ckptsite" else PERSON
     who = names.person(who)
     text = str(content.get("reason") or content.get("text") or budget_notes.usage(content))
+    if told := content.get("instructions"):
+        text = f"{text}\nWith other instructions, as version {told['version']} of the agent.".strip()
     return Said(title=title, icon=icon, tone=tone, side=side, who=who, text=text)

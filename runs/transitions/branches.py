@@ -12,6 +12,7 @@ from runs import exact, lifecycle, models
 from runs.models import paths
 from runs.state import CallId
 from runs.transitions import corrections, cuts, redrives, texts
+from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, Stale
@@ -34,6 +35,7 @@ def fork(
     token: str,
     input: Mapping[str, Any] | None = None,
     arguments: Mapping[CallId, Any] | None = None,
+    instructions: str | None = None,
 ) -> models.Run:
     """Return a dry run that goes on from the checkpoint beside whatever else the lineage does.
 
@@ -48,6 +50,8 @@ def fork(
     wishes = corrections.arguments_of(cut, arguments or {})
 
     def make() -> models.Run:
+        version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
+        told = instructions_.told(cut.holder.agent_version, version)
         new = cuts.branch(
             cut,
             root=run.root_id,
@@ -58,10 +62,11 @@ def fork(
             token=token,
             reason=reason,
             input=corrected,
-            content={"arguments": wishes},
+            content={"arguments": wishes, **told},
             number=cuts.next_number(),
+            version=version,
         )
-        redrives.record(new, by=by, act="run.forked", content={"reason": reason})
+        redrives.record(new, by=by, act="run.forked", content={"reason": reason, **told})
         return new
 
     return _once(make, token=token, user=user, point="fork")
@@ -88,6 +93,7 @@ def take_over(fork_id: int, *, reason: str, by: Actor, token: str, seen: int | N
         token=token,
         input=correction.content["input"] if correction else None,
         arguments={(place[0], place[1]): place[2] for place in first.content["arguments"]},
+        instructions=run.agent_version.instructions if "instructions" in first.content else None,
         seen=seen,
     )
 

@@ -63,15 +63,17 @@ def redrive(
     try:
         with committing("redrive"):
             old = _current(run.root_id, seen)
-            if old.status in lifecycle.RUN_ENDED:  # reviews are locked before accounts, and audited last
+            # Reviews are locked before the agent, that before accounts; what is audited comes last.
+            if old.status in lifecycle.RUN_ENDED:
                 _close(old)
+            version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
+            told = instructions_.told(cut.holder.agent_version, version)
             budget = budgets.raise_lineage(old, raises or {}, by=by)
             number = cuts.next_number()
             old.superseded_by_id = number
             old.save(update_fields=["superseded_by"])
             if old.status not in lifecycle.RUN_ENDED:
                 _stop(old, number, reason=reason, by=by)
-            version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
             new = cuts.branch(
                 cut,
                 root=run.root_id,
@@ -82,19 +84,14 @@ def redrive(
                 token=token,
                 reason=reason,
                 input=corrected,
-                content={
-                    "supersedes": old.pk,
-                    "arguments": wishes,
-                    **disposed,
-                    **instructions_.told(cut.holder.agent_version, version),
-                },
+                content={"supersedes": old.pk, "arguments": wishes, **disposed, **told},
                 number=number,
                 version=version,
                 budget=budget if raises else None,
             )
             if hold:
                 holds.hold_new(new, reason=HELD, by=by)
-            record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason})
+            record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason, **told})
             hints.changed(old.pk, inbox=True)
     except IntegrityError:
         # The same form sent twice at once: the other one made the run.

@@ -123,12 +123,17 @@ def _made(request: doors.Request, run: models.Run, given: redrives_form.Given) -
     checkpoint = given.checkpoint or 0
     corrected, by = _corrected(request, run, checkpoint), doors.actor(request)
     if given.verb == "try_out":
+        if given.hold or given.raises:
+            raise refusals.Invalid(
+                "A dry run takes the plan and the budget as they are; go on from here to change them."
+            )
         return branches.fork(
             run.pk,
             checkpoint=checkpoint,
             reason=given.reason,
             input=corrected,
             arguments=given.arguments,
+            instructions=given.instructions,
             by=by,
             token=given.token,
         )

@@ -111,9 +111,13 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     bad = send(client, run, page, **{name: "{", "instructions": "Be careful."})
     assert (bad.status_code, "This is not JSON" in bad.content.decode()) == (422, True)
     assert "Be careful." in bad.content.decode()
+    tried = send(client, run, page, verb="try_out", instructions="Be careful.", token="fork")
+    dry = models.Run.objects.get(mode="dry_run")
+    assert (tried.status_code, dry.agent_version.instructions) == (303, "Be careful.")
+    assert send(client, run, page, verb="try_out", plan="1").status_code == 422
     right = json.dumps({"name": "right", "amount": "1.00"})
     assert send(client, run, page, **{name: right, "instructions": "Be careful."}).status_code == 303
-    old, new = models.Run.objects.order_by("pk")
+    old, new = models.Run.objects.filter(mode="live").order_by("pk")
     go(old)
     go(new)
     action = only_review(new).action
@@ -124,6 +128,9 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     assert version.agent.current == old.agent_version
     first = models.Entry.objects.filter(run=new).order_by("position")[0]
     assert first.content["instructions"]["version"] == 2
+    assert "With other instructions, as version 2 of the agent." in text(
+        client, reverse("run", args=[new.pk])
+    )
     verifier.verify()
 
 
