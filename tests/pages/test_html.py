@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from runs import causes, models
-from tests import factories
+from tests import factories, inspecting
 from tests.pages import html_check
 from tests.pages.conftest import As
 from tests.pages.test_pages import HIDDEN, RUN_PAGES
@@ -26,6 +26,7 @@ def test_every_page_is_valid(who: factories.People, house: factories.House, as_:
         reverse("run-plan-edit", args=[house.paused.pk]),
     ]
     places += [f"{reverse('runs-redrive')}?cause={causes.key(house.failed.error)}"]
+    places += inspecting.paths(who)
     pages = {reverse("login"): as_(who.nobody).get(reverse("login")).content.decode()}
     for place in dict.fromkeys(places):
         answer = client.get(place)
