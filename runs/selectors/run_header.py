@@ -192,6 +192,8 @@ def waits(run: models.Run) -> str:
 
 
 def _lineage(run: models.Run) -> str:
+    if run.mode == models.Run.Mode.DRY_RUN:
+        return f"Tried out beside run {_beside(run)}"
     if run.superseded_by_id is not None:
         return (
             "Something of it is taken back"
