@@ -162,6 +162,9 @@ def _rows(
     doubts: dict[str, list[str]] = {}
     for doubt in providers.doubts(version.provider, version.definition, steps, before=base, closed=closed):
         doubts.setdefault(doubt.step, []).append(doubt.sentence)
+    for step in steps:
+        if step["id"] in changes and (said := _unfit(version, step)):
+            doubts.setdefault(step["id"], []).append(said)
     return tuple(
         plan_rows.row(
             run,
@@ -175,6 +178,16 @@ def _rows(
         )
         for number, step in enumerate(steps, start=1)
     )
+
+
+def _unfit(version: models.AgentVersion, step: plan_changes.Step) -> str:
+    """Return why the provider couldn't carry out a changed step, or nothing."""
+    try:
+        providers.check_step(version.provider, step["body"], tuple(version.tools))
+    except ValueError as error:
+        said = str(error)
+        return f"{said[:1].upper()}{said[1:]}"
+    return ""
 
 
 def _last(rows: Sequence[plan_models.Row]) -> str:

@@ -100,8 +100,7 @@ def _checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
             step = plans.step(item, number)
             exact.canonical(step)
             if step != before.get(step["id"]):
-                providers.check_step(version.provider, step["body"], tuple(version.tools))
-                _check_tool(step)
+                _check_body(version, step)
         except ValueError as error:
             sentence = str(error)
             raise Invalid(f"{sentence[:1].upper()}{sentence[1:]}") from error
@@ -111,6 +110,16 @@ def _checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
     if twice is not None:
         raise Invalid(f"The step id {twice!r} stands twice.")
     return steps
+
+
+def _check_body(version: models.AgentVersion, step: Mapping[str, Any]) -> None:
+    """Refuse (ValueError, naming the step) what the provider can't carry out."""
+    try:
+        providers.check_step(version.provider, step["body"], tuple(version.tools))
+        _check_tool(step)
+    except ValueError as error:
+        said = str(error)
+        raise ValueError(said if said.startswith("step ") else f"step “{step['title']}”: {said}") from error
 
 
 def _check_tool(step: Mapping[str, Any]) -> None:

@@ -44,7 +44,8 @@ def edit(request: doors.Request, run_id: int) -> HttpResponse:
     try:
         plan = plan_edits.save(run.pk, wanted, by=doors.actor(request))
     except refusals.Invalid as refusal:
-        return _draw(request, run, replace(draft, errors={"steps": refusal.message}), status=422)
+        place = "steps" if draft.as_json else ""
+        return _draw(request, run, replace(draft, errors={place: refusal.message}), status=422)
     except refusals.Stale as refusal:
         run = access.run_for(request.user, run_id)
         return _draw(request, run, draft, status=409, conflict=refusal.message)
