@@ -94,6 +94,8 @@ class Doubt:
     evidence: tuple[page_models.Fact, ...] = ()
     lookup: bool = False  # the tool can look by itself
     worker: str = ""  # whether the process that sent it can still be at it
+    key: str = ""  # under which it was sent; the other system may know it
+    where: str = ""  # whom or what it reaches, as its preview says
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,6 +226,8 @@ def doubt(review: Any, action: models.Action) -> review_models.Doubt:
         else "The request may still arrive, so nobody can say yet that it did not happen. "
         "Look again after that time.",
         attempts=action.attempt,
+        key=occurrence.key if occurrence else "",
+        where=str((action.preview or {}).get("target") or ""),
         evidence=tuple(
             page_models.Fact(
                 label=f"Attempt {row.attempt}: {'it happened' if row.outcome == 'happened' else 'it did not happen'}",

@@ -7,6 +7,7 @@ from unittest import mock
 import pytest
 from django.urls import reverse
 
+from runs import models
 from runs.tools import contract
 from tests import factories
 from tests.engine.conftest import answer, go, only_review, step
@@ -75,3 +76,10 @@ def test_a_changed_world_is_shown_before_and_after(who: factories.People, as_: A
     assert "What became of it so far" in page
     assert "because" in page.partition("What became of it so far")[2]
     assert "Tool calls so far" in page
+
+
+def test_who_has_to_look_is_told_where_and_under_which_key(who: factories.People, as_: As) -> None:
+    run = factories.in_doubt(who.operator, who.reviewer)
+    page = text(as_(who.reviewer), reverse("review", args=[only_review(run).pk]))
+    assert models.Occurrence.objects.get(root=run.root_id).key in page
+    assert "<dt>Where to look</dt><dd>parcel</dd>" in page
