@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import exact, plan_changes
+from runs.selectors import plan_draft
 
 Step = Mapping[str, Any]
 PREFIX = "s-"
@@ -31,7 +32,7 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
         if name in given:
             _put(body, name, _kept(str(body.get(name) or ""), given[name].strip()))
     if "with" in given:
-        _arguments(body, given["with"], errors)
+        _arguments(body, given, errors)
     if "question" in given:
         _question(body, given, errors)
     if "summary" in given:
@@ -61,19 +62,34 @@ def _put(body: dict[str, Any], name: str, value: Any) -> None:
         body[name] = value
 
 
-def _arguments(body: dict[str, Any], text: str, errors: dict[str, str]) -> None:
-    if not text.strip():
-        body.pop("with", None)
-        return
-    try:
-        value = exact.parse(text)
-    except exact.NotExact as error:
-        errors[f"{PREFIX}with"] = str(error)
-        return
-    if not isinstance(value, Mapping):
-        errors[f"{PREFIX}with"] = 'The arguments are an object: {"name": value}.'
-        return
-    body["with"] = value
+def _arguments(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
+    """Take the arguments: those with a field of their own, a text or JSON as they were, and what else is written."""
+    before = body.get("with")
+    found: dict[str, Any] = {}
+    for field, text in given.items():
+        if not field.startswith("with."):
+            continue
+        name = field.removeprefix("with.")
+        old = before.get(name) if isinstance(before, Mapping) else None
+        try:
+            as_text = isinstance(old, str) and plan_draft.plain(old)
+            found[name] = text.replace("\r\n", "\n") if as_text else exact.parse(text)
+        except exact.NotExact as error:
+            errors[f"{PREFIX}{field}"] = str(error)
+    further = given["with"].strip()
+    if further:
+        try:
+            value = exact.parse(further)
+        except exact.NotExact as error:
+            errors[f"{PREFIX}with"] = str(error)
+            return
+        if not isinstance(value, Mapping):
+            errors[f"{PREFIX}with"] = 'The arguments are an object: {"name": value}.'
+            return
+        found |= value
+    _put(body, "with", found)
+    if before == {} and not found:
+        body["with"] = {}
 
 
 def _question(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:

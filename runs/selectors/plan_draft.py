@@ -45,6 +45,11 @@ def pretty(value: Any) -> str:
     return "".join(_visible(sign) for sign in json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True))
 
 
+def plain(text: str) -> bool:
+    """Return whether every character of a text is seen as it is, so that it can stand in a field."""
+    return all(_visible(sign) == sign for sign in text)
+
+
 def _visible(sign: str) -> str:
     if sign in "\n " or unicodedata.category(sign) not in _SHOWN_AS_CODE:
         return sign

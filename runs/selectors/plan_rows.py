@@ -10,6 +10,7 @@ from runs.providers import registry as providers
 from runs.selectors import plan_draft, plan_models, tools
 
 SHORT = 160
+LONG = 80
 
 
 def row(
@@ -84,15 +85,7 @@ def fields(
         options = tuple((name, f"{tools.title(name)} ({name})") for name in run.agent_version.tools)
         none = () if bound else (("", "None: the agent reads the words"),)
         found.append(_field("tool", "Tool", "select", str(body.get("tool") or ""), options=(*none, *options)))
-        found.append(
-            _field(
-                "with",
-                "Arguments, as JSON",
-                "json",
-                _json(body.get("with")),
-                hint=_arguments_hint(body, bound=bound),
-            )
-        )
+        found += _arguments(body, bound=bound)
     if bound and "group" not in body:
         found.append(
             _field(
@@ -129,6 +122,25 @@ def fields(
         found.append(_box("gate", "Ask somebody before this step", on=bool(body.get(plan_changes.GATE))))
     found.append(_box("lock", "The agent can't change this step", on=bool(body.get(plan_changes.LOCK))))
     return tuple(_typed(one, draft) for one in found)
+
+
+def _arguments(body: Mapping[str, Any], *, bound: bool) -> list[plan_models.Input]:
+    """Return the arguments: texts as they are, the rest as JSON; all as JSON where the tool doesn't know them all."""
+    given, hint = body.get("with"), _arguments_hint(body, bound=bound)
+    tool = tools.find(str(body.get("tool") or ""))
+    known = tool.schema().get("properties", {}) if tool else {}
+    if not isinstance(given, Mapping) or not given or given.keys() - known.keys():
+        return [_field("with", "Arguments, as JSON", "json", _json(given), hint=hint)]
+    found = [_argument(name, given[name], known[name]) for name in known if name in given]
+    return [*found, _field("with", "Further arguments, as JSON", "json", "", hint=hint)]
+
+
+def _argument(name: str, value: Any, schema: Mapping[str, Any]) -> plan_models.Input:
+    label = str(schema.get("title") or tools.label(name))
+    if isinstance(value, str) and plan_draft.plain(value):
+        kind = "area" if "\n" in value or len(value) > LONG else "text"
+        return _field(f"with.{name}", label, kind, value)
+    return _field(f"with.{name}", f"{label}, as JSON", "json", plan_draft.pretty(value))
 
 
 def _field(

@@ -14,6 +14,8 @@ from runs.selectors import plan_draft, plan_rows
 BOUND = "playbook"
 STEPS: tuple[dict[str, Any], ...] = (
     {"tool": "world.lookup", "with": {"name": "a", "amount": 7.0, "none": None}, "note": "two\nlines "},
+    {"tool": "world.lookup", "with": {"name": "Dear Ann,\n\nhello \n", "amount": " ${input.sum}"}},
+    {"tool": "world.lookup", "with": {"name": "hidden\u202e", "amount": '"1.00'}},
     {"tool": "world.look", "each": "[1]", "as": "row", "key": "row", "row_title": "R ${row}", "with": {}},
     {
         "tool": "world.allowed",
