@@ -33,6 +33,11 @@ def wake(run_id: int) -> None:
     transaction.on_commit(lambda: _publish("wake", run_id), robust=True)
 
 
+def rehearse(rehearsal_id: int) -> None:
+    """Ask a worker to try other arguments, once the open transaction has committed; a lost hint is asked for again."""
+    transaction.on_commit(lambda: _publish("rehearse", rehearsal_id), robust=True)
+
+
 def changed(run_id: int, *, inbox: bool = False) -> None:
     """Tell open pages that the run has changed (and the inbox, if a review opened or closed), after the commit."""
     transaction.on_commit(lambda: _publish("changed", run_id, inbox=inbox), robust=True)
@@ -64,13 +69,16 @@ def queued() -> int | None:
         return None
 
 
+_TASKS = {"wake": "runs.advance", "rehearse": "runs.rehearse"}
+
+
 def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
     points.reach(f"{what}.before")
     if time.monotonic() < _quiet["until"]:
         return False
     try:
-        if what == "wake":
-            current_app.send_task("runs.advance", args=[run_id])
+        if what in _TASKS:
+            current_app.send_task(_TASKS[what], args=[run_id])
         else:
             for name in (topic(run_id), INBOX) if inbox else (topic(run_id),):
                 _client().publish(CHANNEL, json.dumps({"topic": name}))

@@ -87,7 +87,22 @@ def here(function: Callable[[], T]) -> T:
     return function()
 
 
-def look(function: Callable[[], T], *, beat: Heartbeat, timeout: float, patience: float = 0.0) -> T:
+class Unclaimed:
+    """Stands for the heartbeat where no run is claimed: nothing can be lost, and nobody has to be told how long."""
+
+    lost = False
+
+    def stopping(self) -> bool:
+        """Return False: what is looked at here is short."""
+        return False
+
+    def allow(self, seconds: float) -> None:
+        """Do nothing."""
+
+
+def look(
+    function: Callable[[], T], *, beat: Heartbeat | Unclaimed, timeout: float, patience: float = 0.0
+) -> T:
     """Return what `function` returns. Refuses OutOfTime after `timeout`, and Dropped and LostAuthority before.
 
     A process that is told to stop still waits `patience` seconds for the answer.
@@ -133,7 +148,7 @@ K = TypeVar("K")
 class Looks(Generic[K, T]):
     """Looks side by side, each under a name of the caller's, in the order in which they end."""
 
-    def __init__(self, beat: Heartbeat) -> None:
+    def __init__(self, beat: Heartbeat | Unclaimed) -> None:
         self._beat = beat
         self._answers: queue.SimpleQueue[Look[T]] = queue.SimpleQueue()
         self._names: dict[Look[T], K] = {}

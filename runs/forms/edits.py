@@ -13,7 +13,7 @@ from runs.forms.schemas import reading
 from runs.tools import problems, registry
 
 FIELDS, JSON = "fields", "json"
-SAVE, CHECK, LIVE = "save", "check", "live"
+SAVE, CHECK, LIVE, TRY = "save", "check", "live", "try"
 REDRAW = frozenset({"add", "remove", "up", "down", "reset", "way", "tab"})
 
 
@@ -97,7 +97,7 @@ def read(sent: Mapping[str, Sequence[str]], about: About) -> Given:
     verb, _, place = act.partition(":")
     if verb == "tab":
         tab, text, errors = _turned(place, tab, text, value, errors)
-    if verb in {SAVE, CHECK} and not errors and not found_changes:
+    if verb in {SAVE, CHECK, TRY} and not errors and not found_changes:
         errors[""] = "Nothing is changed: these are the arguments as they stand."
     if verb == SAVE:
         errors |= _reason(reason)

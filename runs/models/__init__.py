@@ -12,6 +12,7 @@ from runs.models.occurrence import Evidence, Occurrence
 from runs.models.pins import Contract, Pins
 from runs.models.plan import Plan, PlanStep
 from runs.models.policy import Policy, PolicyVersion
+from runs.models.rehearsal import Rehearsal
 from runs.models.review import Decision, Review
 from runs.models.run import Run
 from runs.models.tenure import Tenure
@@ -40,6 +41,7 @@ __all__ = [
     "PlanStep",
     "Policy",
     "PolicyVersion",
+    "Rehearsal",
     "Review",
     "Revision",
     "Run",

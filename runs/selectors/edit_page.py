@@ -111,3 +111,40 @@ def shown(changes: Sequence[patches.Change]) -> tuple[Shown, ...]:
 
 def _said(value: Any) -> str:
     return value if isinstance(value, str) and value else exact.canonical(value, limit=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A try of other arguments: not `done` yet, or what they would do, against what is asked now."""
+
+    done: bool
+    problem: str = ""
+    sentence: str = ""  # empty where the tool has no preview
+    warnings: tuple[str, ...] = ()
+    changes: tuple[Shown, ...] = ()
+    asks: str = ""  # what policy would say
+
+
+def tried(review_id: int, viewer: deciding.Viewer) -> Tried | None:
+    """Return the person's newest try, or None."""
+    row = models.Rehearsal.objects.filter(review=review_id, by=viewer.user).first()
+    if row is None:
+        return None
+    found = row.shown
+    if row.done_at is None or found.get("problem"):
+        return Tried(done=row.done_at is not None, problem=str(found.get("problem") or ""))
+    before, after = found.get("before"), found.get("preview")
+    return Tried(
+        done=True,
+        sentence=str(after.get("summary") or "") if after else "",
+        warnings=tuple(str(text) for text in after.get("warnings") or ()) if after else (),
+        changes=shown(patches.changes(before, after)) if before and after else (),
+        asks=_asks(found),
+    )
+
+
+def _asks(found: Any) -> str:
+    if found["verdict"] == "deny":
+        return f"The policy rule “{found['rule']}” forbids it, however it is changed."
+    people = "one person" if found["quorum"] == 1 else f"{found['quorum']} people"
+    return f"Still asked about: {people} of {' or '.join(found['groups'])} would have to approve it."

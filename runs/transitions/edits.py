@@ -27,7 +27,7 @@ class Edit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Settled:
+class Settled:
     """The new arguments as they will be stored, and the identity that comes from them."""
 
     arguments: Any
@@ -55,10 +55,10 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
             raise NotYours(f"You may not change this; {' or '.join(review.groups)} can.")
         seen = Answer(verdict="edit", revision=given.revision, digest=given.digest, token=token)
         answers.check_fresh(review, seen, clock_time.now())
-        action = _editable(review)
+        action = editable(review)
         if not texts.says(reason):
             raise Invalid("Say why you change it; the agent and the auditors read the reason.")
-        new = _settled(action, given.arguments)
+        new = settle(action, given.arguments)
         if new.digest == action.digest:
             raise Invalid("Nothing is changed: these are the arguments as they stand.")
         _ask_policy(run, action)
@@ -91,7 +91,8 @@ def _repeated(run: models.Run, user: models.User, token: str) -> bool:
     return any(fact.content["token"] == token for fact in left.order_by("-number")[:20])
 
 
-def _editable(review: models.Review) -> models.Action:
+def editable(review: models.Review) -> models.Action:
+    """Return the action whose arguments can be changed; refuse (Invalid, Stale) where there is none."""
     action = review.action
     if review.kind != lifecycle.ReviewKind.ACTION or action is None:
         raise Invalid("There are no arguments to change in this question.")
@@ -104,7 +105,7 @@ def _editable(review: models.Review) -> models.Action:
     return action
 
 
-def _settled(action: models.Action, arguments: Any) -> _Settled:
+def settle(action: models.Action, arguments: Any) -> Settled:
     """Return the arguments as the tool settles them; refuse (Invalid) with its sentence what doesn't fit."""
     try:
         tool = registry.get(action.tool)
@@ -116,7 +117,7 @@ def _settled(action: models.Action, arguments: Any) -> _Settled:
         raise Invalid(refusal)
     if tool.contract() != action.contract:
         raise Stale("The tool has changed since this was proposed, so it can't run any more.")
-    return _Settled(arguments=exact.stored(text), digest=exact.digest(text), identity=identity)
+    return Settled(arguments=exact.stored(text), digest=exact.digest(text), identity=identity)
 
 
 def _ask_policy(run: models.Run, action: models.Action) -> None:

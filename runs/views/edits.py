@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from runs import access, rights
 from runs.forms import edits as forms
 from runs.selectors import edit_page, reviews
-from runs.transitions import edits, refusals
+from runs.transitions import edits, refusals, rehearsals
 from runs.views import doors
 
 CHANGED = "This has changed since you opened it. What you typed is kept below, over how it stands now."
@@ -27,12 +27,16 @@ def edit(request: doors.Request, review_id: int) -> HttpResponse:
     access.require(request.user, rights.Act.DECIDE)
     page = edit_page.page(row.pk, doors.viewer(request))
     about = forms.About(tool=page.tool, arguments=page.arguments)
+    if request.GET.get("part") == "try":
+        return _tried(request, page)
     if request.method != "POST":
         return _draw(request, page, forms.begin(about))
     given = forms.read(dict(request.POST.lists()), about)
     if not page.blocked and (given.revision, given.digest) != (page.revision, page.seen):
         return _draw(request, page, forms.over(given, about), status=409, conflict=CHANGED)
-    if given.redraws or given.wants in {forms.CHECK, forms.LIVE}:
+    if given.wants == forms.TRY and not given.errors:
+        return _try(request, page, given)
+    if given.redraws or given.wants in {forms.CHECK, forms.LIVE, forms.TRY}:
         return _draw(request, page, given, status=422 if given.errors else 200)
     conflict, errors = "", dict(given.errors)
     if not errors or page.blocked:
@@ -50,6 +54,23 @@ def edit(request: doors.Request, review_id: int) -> HttpResponse:
         given = forms.over(given, forms.About(tool=page.tool, arguments=page.arguments))
         return _draw(request, page, given, status=409, conflict=conflict)
     return _draw(request, page, replace(given, errors=errors), status=422)
+
+
+def _try(request: doors.Request, page: edit_page.EditPage, given: forms.Given) -> HttpResponse:
+    """Let a worker say what these arguments would do; nothing is saved."""
+    try:
+        rehearsals.ask(page.review_id, given.arguments, by=doors.actor(request))
+    except refusals.Invalid as refusal:
+        return _draw(request, page, replace(given, errors={"": refusal.message}), status=422)
+    except refusals.Stale as refusal:
+        return _draw(request, page, given, status=409, conflict=refusal.message)
+    return _draw(request, page, given)
+
+
+def _tried(request: doors.Request, page: edit_page.EditPage) -> HttpResponse:
+    """Return how far the person's newest try has come."""
+    tried = edit_page.tried(page.review_id, doors.viewer(request))
+    return render(request, "edit.html#try", {"page": page, "tried": tried})
 
 
 def _edit(given: forms.Given) -> edits.Edit:
@@ -74,12 +95,14 @@ def _draw(
     part = ""
     if request.htmx and request.method == "POST" and not conflict:
         part = "#notes" if given.wants == forms.LIVE else "#form"
+    tried = edit_page.tried(page.review_id, doors.viewer(request)) if given.wants == forms.TRY else None
     context = {
         "section": "inbox",
         "page": page,
         "form": given,
         "changes": edit_page.shown(given.changes),
         "conflict": conflict,
+        "tried": tried,
         "live": part == "#notes",
     }
     response = render(request, f"edit.html{part}", context, status=status)

@@ -84,6 +84,14 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_review_consumed_when_approved": lambda: rows.review(consumed_by=rows.action()),
     "runs_review_one_open": _used_by_two,
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
+    "runs_rehearsal_newest": lambda: twice(
+        models.Rehearsal.objects.create,
+        review=rows.review(),
+        by=rows.user(),
+        arguments={},
+        digest=rows.DIGEST,
+        shown={},
+    ),
     "runs_snooze_one_each": lambda: twice(
         models.Snooze.objects.create, review=rows.review(), person=rows.user(), until=timezone.now()
     ),

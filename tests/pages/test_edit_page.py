@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from runs import models
+from runs import models, tasks
+from runs.engine import rehearsing
 from tests import factories
 from tests.engine.conftest import answer, go
 from tests.forms import order
@@ -156,6 +159,35 @@ def test_who_comes_second_keeps_what_they_typed_over_the_new_state(who: factorie
     assert "<del>2.00</del>" in page  # the difference to the new state
     again = client.post(place(review), kept | {"a-2": "2.00", "act": "save"})
     assert again.status_code == 303
+
+
+def test_a_worker_says_what_would_happen_before_anything_is_saved(who: factories.People, as_: As) -> None:
+    """The preview of the edited arguments against that of what is asked, and what policy would say; asked once."""
+    review = order.asked(who.operator)
+    client, there = as_(who.reviewer), place(review)
+    form = drawn(client, review) | {"a-0": "right@example.org", "act": "try"}
+    page = client.post(there, form).content.decode()
+    assert "A worker is trying it out" in page
+    client.post(there, form)
+    row = models.Rehearsal.objects.get()
+    assert rehearsing.rehearse(row.pk)
+    assert not rehearsing.rehearse(row.pk)
+    found = text(client, f"{there}?part=try")
+    assert "Orders 2 lines from right@example.org." in found
+    assert "<del>wrong</del>" in found
+    assert "Still asked about: one person of reviewer" in found
+    assert (
+        "Orders 2 lines from right@example.org." in client.post(there, form).content.decode()
+    )  # without scripts
+    assert models.Rehearsal.objects.get().pk == row.pk
+    assert "A worker can say" in text(as_(who.admin), there)  # to everybody their own
+    client.post(there, form | {"a-0": "broken@example.org"})
+    with mock.patch.object(order.Order, "preview", side_effect=ValueError("no such supplier")):
+        tasks.rehearse(models.Rehearsal.objects.get().pk)
+    assert "could not be worked out: no such supplier" in text(client, f"{there}?part=try")
+    review.refresh_from_db()
+    assert (review.revision, models.Fact.objects.filter(kind="edited").count()) == (1, 0)
+    assert client.post(there, form | {"a-0": "nobody"}).status_code == 422
 
 
 def test_looking_changes_nothing(who: factories.People, as_: As) -> None:

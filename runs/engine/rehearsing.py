@@ -1,0 +1,57 @@
+"""A rehearsal, in a worker, where the tool's secrets are: what edited arguments would do, as the preview says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from runs import exact, models, points
+from runs.engine import origin, outside, preparing, verdicts
+from runs.engine.context import Context
+from runs.transitions import rehearsals
+
+log = structlog.get_logger(__name__)
+
+
+def rehearse(rehearsal_id: int) -> bool:
+    """Work out one rehearsal; return whether there was anything to do. It is repeated freely after a crash."""
+    origin.ensure()
+    row = (
+        models.Rehearsal.objects.select_related("review__action", "review__run__agent_version__agent")
+        .filter(pk=rehearsal_id, done_at__isnull=True)
+        .first()
+    )
+    if row is None or row.review.action is None:
+        return False
+    try:
+        shown = _shown(row, row.review.action)
+    except Exception as error:  # what can't be worked out is said, never hidden
+        log.warning("rehearsal_failed", rehearsal=row.pk, error=f"{type(error).__name__}: {error}")
+        shown = {"problem": f"What would happen could not be worked out: {error}"}
+    rehearsals.done(row.pk, exact.stored(exact.canonical(shown)))
+    return True
+
+
+def _shown(row: models.Rehearsal, action: models.Action) -> Mapping[str, Any]:
+    tool = preparing.tool_of(action)
+    args = tool.parse(row.arguments)
+    timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
+    ctx = Context(run_id=action.run_id, timeout=timeout)
+    points.reach("rehearsal.before_run")
+    preview = outside.look(lambda: tool.preview(args, ctx), beat=outside.Unclaimed(), timeout=timeout)
+    points.reach("rehearsal.after_run")
+    agent = row.review.run.agent_version.agent.name
+    verdict = verdicts.ask(verdicts.in_force(), agent=agent, tool=type(tool), never_allow=True)
+    verdict = verdicts.of_an_edit(verdict, action)
+    return {
+        "preview": preview.as_json() if preview is not None else None,
+        "before": action.preview,
+        "verdict": verdict.verdict,
+        "rule": verdict.rule,
+        "tier": verdict.tier,
+        "quorum": verdict.terms.get("quorum", 1),
+        "groups": list(verdict.terms.get("groups", [])),
+    }
