@@ -24,6 +24,8 @@ from runs.selectors import (
 MOST_SHOWN = 50
 WHOLE = 200
 """So many lines of arguments are shown unfolded."""
+SHORT = 300
+"""So much of a value stands in the table; where one has more, each question is opened before it is ticked."""
 MARK = "."
 EMPTY = "(empty)"
 Place = tuple[str, ...]
@@ -144,6 +146,9 @@ def _group(
     names.sort(key=lambda name: not decisive.intersection(name[:1]))  # what is decisive stands first
     columns = [name for name in names if len(told[name]) > 1]
     limit = most.get(first.tier, 0)
+    pairs = {row.pk: _pairs(parts[row.pk], columns) for row in rows}
+    long = any(len(value) > SHORT for held in pairs.values() for _, value in held)
+    opened = long or first.tier >= 2
     return batch_models.Group(
         number=number,
         tool=tools.title(first.action.tool),
@@ -156,11 +161,11 @@ def _group(
             if name not in columns
         ),
         items=tuple(
-            _item(row, arguments, _pairs(parts[row.pk], columns), at, limit, ticked)
+            _item(row, arguments, pairs[row.pk], ticked=ticked, at_first=not opened and at < limit)
             for at, row in enumerate(rows)
         ),
         reason_required=any(row.reason_required or row.tier >= inbox_rows.ALONE for row in rows),
-        each_opened=first.tier >= 2,
+        each_opened=opened,
         undo_seconds=max(row.undo_seconds for row in rows),
     )
 
@@ -169,9 +174,9 @@ def _item(
     row: Any,
     arguments: Mapping[int, Any],
     pairs: tuple[tuple[str, str], ...],
-    at: int,
-    limit: int,
+    *,
     ticked: Mapping[int, str] | None,
+    at_first: bool,
 ) -> batch_models.Item:
     mark, value = marked(row), arguments[row.action_id]
     was = (ticked or {}).get(row.pk)
@@ -180,13 +185,13 @@ def _item(
         review_id=row.pk,
         effect=inbox_rows.effect_of(row),
         run_title=row.run.title,
-        pairs=pairs,
+        pairs=tuple((name, tools.short(text, SHORT)) for name, text in pairs),
         preview=replace(shown, attachments=review_files.attachments(value)),
         arguments=exact.text_of(value),
         digest=row.action.digest,
         decisive=tools.decisive(row.action.tool),
         seen=f"{mark}{MARK}{secrets.token_urlsafe(18)}",
-        ticked=was == mark if ticked is not None else row.tier < 2 and at < limit,
+        ticked=was == mark if ticked is not None else at_first,
         changed=was is not None and was != mark,
     )
 

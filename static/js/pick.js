@@ -26,4 +26,6 @@ export function start() {
     refresh();
   });
   window.addEventListener("pageshow", refresh);
+  // A form that was answered by a whole page: what became of it, or what is wrong with it, comes first.
+  document.querySelector("h1[data-focus], form[data-batch] [data-error-summary] [data-focus]")?.focus();
 }

@@ -99,10 +99,16 @@ def test_narrow_the_list_keep_the_view_and_approve_five_together(
     for whole in page.locator(".batch-more details").all():
         whole.locator("summary").click()
         whole.get_by_label("I have read this one").check()
+    page.get_by_role("button", name="Approve the ticked").click()
+    expect(page.get_by_role("link", name="Say what you checked")).to_be_visible()  # and nothing is lost
+    if script:
+        expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
     answer(letters[2], factories.person("nora", "reviewer"), "reject", reason="Wrong customer.")
     page.get_by_label("Reason").fill("Read each of them.")
     page.get_by_role("button", name="Approve the ticked").click()
     expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_visible()
+    if script:
+        expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_focused()
     expect(page.get_by_text("nora rejected this first; nothing you typed was used.")).to_be_visible()
     page.get_by_role("main").get_by_role("link", name="Inbox").last.click()
     expect(page.get_by_role("link", name="Letters that go out")).to_have_attribute("aria-current", "true")
