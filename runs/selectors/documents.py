@@ -6,12 +6,16 @@ of these is one of the whole documents too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Max, Q, TextField
+from django.db.models.functions import Cast, Left
+
 from runs import lifecycle, models, state
-from runs.models import cuts, paths
+from runs.models import cuts
 from runs.selectors import ledger, past
 
 EFFECTS = 1_000
@@ -45,8 +49,8 @@ def _documents(found: list[cuts.Cut], *, after: int) -> list[Document]:
 
 def _document(cut: cuts.Cut, rows: list[models.Occurrence], *, after: int) -> Document:
     was, calls = past.at(cut), past.calls(cut, after=after)
-    off = {row.pk for row in paths.off(cut.path, None, rows)}
-    effects = [row for row in rows[:EFFECTS] if row.pk not in off]
+    known = _on_path(cut, rows)
+    effects = [row for row in rows[:EFFECTS] if row.pk in known]
     titles = {step.id: step.title for step in was.plan}
     labels = {key_of(call.id): titles.get(call.step or "", "") or call.tool for call in calls.calls.values()}
     value = {
@@ -75,8 +79,41 @@ def _document(cut: cuts.Cut, rows: list[models.Occurrence], *, after: int) -> Do
 def effects(cut: cuts.Cut) -> list[models.Occurrence]:
     """Return what was done on the path up to a checkpoint, newest first, as it is today."""
     rows = _in_lineages([cut])
-    off = {row.pk for row in paths.off(cut.path, None, rows)}
-    return [row for row in rows[:EFFECTS] if row.pk not in off]
+    known = _on_path(cut, rows)
+    return [row for row in rows[:EFFECTS] if row.pk in known]
+
+
+_CALL = re.compile(r'"call":\[([0-9]+),([0-9]+)\]')
+BEGINNING = 200
+"""Characters of a result that surely have its call, which stands near its beginning."""
+
+
+def _on_path(cut: cuts.Cut, rows: list[models.Occurrence]) -> set[int]:
+    """Return those that an action on the path owns or absorbed; the queries don't grow with them.
+
+    What was proposed before the last reply of an attempt was closed by then; of its last calls the results tell.
+    """
+    lasts = dict(cut.path)
+    replies = cuts.lines(cut.path).filter(kind=lifecycle.EntryKind.REPLY).order_by()
+    replied = dict(replies.values("run").annotate(last=Max("position")).values_list("run", "last"))
+    behind = Q(pk__in=())
+    for run, last in lasts.items():
+        behind |= Q(run=run, position__gt=replied.get(run, 0), position__lte=last)
+    results = models.Entry.objects.filter(behind, kind=lifecycle.EntryKind.RESULT)
+    text = Left(Cast("content", TextField()), BEGINNING)
+    closed = {
+        (run, int(call[1]), int(call[2]))
+        for run, beginning in results.annotate(beginning=text).values_list("run", "beginning")
+        if (call := _CALL.search(beginning))
+    }
+    used = models.Action.objects.filter(
+        occurrence__in=rows, run__in=lasts, identity_digest__in={row.identity_digest for row in rows}
+    )
+    return {
+        number
+        for number, run, reply, index in used.values_list("occurrence", "run", "reply_position", "call_index")
+        if reply < replied.get(run, 0) or (run, reply, index) in closed
+    }
 
 
 def _in_lineages(found: list[cuts.Cut]) -> list[models.Occurrence]:

@@ -8,7 +8,7 @@ import pytest
 
 from runs import models, state
 from runs.models import cuts, paths
-from runs.selectors import past
+from runs.selectors import documents, past
 from runs.transitions import branches
 from runs.transitions.actor import Actor
 from tests.engine.conftest import go, step
@@ -30,6 +30,11 @@ def agree(run: models.Run) -> int:
         assert (found.plan_version, found.plan) == (folded.plan_version, folded.plan), row
         opened = [(call.id, call.status, call.revision) for call in found.tail.open()]
         assert opened == [(call.id, call.status, call.revision) for call in folded.open_calls()], row
+        in_lineage = list(models.Occurrence.objects.filter(root=run.root_id))
+        off = paths.off(cut.path, None, in_lineage)
+        assert {one.pk for one in documents.effects(cut)} == {one.pk for one in in_lineage} - {
+            one.pk for one in off
+        }
         whole = past.calls(cut, after=0)
         assert whole.calls == folded.calls
     return len(rows)

@@ -73,7 +73,7 @@ def test_checkpoints_and_what_differs_between_them(who: factories.People, as_: A
     ]
     whole = [documents.whole(cut) for cut in found]
     for (a, one), (b, two) in itertools.islice(
-        itertools.product(zip(found, whole, strict=True), repeat=2), 0, None, 7
+        itertools.product(zip(found, whole, strict=True), repeat=2), 0, None, 31
     ):
         patch = diff_page.patch(a, b)
         assert patch is not None
