@@ -92,6 +92,7 @@ class Page:
 
 def read(params: Mapping[str, str]) -> Filters:
     """Return the filters of an address; what isn't one is left out."""
+    params = {name: value.replace("\x00", "") for name, value in params.items()}
     state = params.get("state", "")
     return Filters(
         state=state if state in {name for name, _ in STATES} else "",
@@ -106,7 +107,11 @@ def page(params: Mapping[str, str]) -> Page:
     filters = read(params)
     newest = models.Occurrence.objects.aggregate(top=Max("pk"))["top"] or 0
     cursor = params.get("before", "")
-    top = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else newest + 1
+    top = (
+        min(int(cursor), newest + 1)
+        if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19
+        else newest + 1
+    )
     found, bottom = window(filters, top=top)
     occurrences = list(found[: SIZE + 1])
     shown = occurrences[:SIZE]

@@ -75,6 +75,8 @@ def test_the_effects_of_all_runs(who: factories.People, as_: As, monkeypatch: py
         ("q=nowhere", []),
         (f"before={second}", [first]),
         ("before=x", [first, second, third]),
+        ("before=999999999999999999", [first, second, third]),
+        ("q=%00&agent=%00&tool=world.costly%00", [third]),
     ):
         assert found(query) == wanted, query
 
