@@ -118,6 +118,7 @@ class Tried:
     """A try of other arguments: not `done` yet, or what they would do, against what is asked now."""
 
     done: bool
+    old: bool = False  # it was of other arguments
     problem: str = ""
     sentence: str = ""  # empty where the tool has no preview
     warnings: tuple[str, ...] = ()
@@ -125,11 +126,13 @@ class Tried:
     asks: str = ""  # what policy would say
 
 
-def tried(review_id: int, viewer: deciding.Viewer) -> Tried | None:
-    """Return the person's newest try, or None."""
+def tried(review_id: int, viewer: deciding.Viewer, *, digest: str | None = None) -> Tried | None:
+    """Return the person's newest try, or None; one of other arguments than those of `digest` is `old`."""
     row = models.Rehearsal.objects.filter(review=review_id, by=viewer.user).first()
     if row is None:
         return None
+    if digest is not None and row.digest != digest:
+        return Tried(done=True, old=True)
     found = row.shown
     if row.done_at is None or found.get("problem"):
         return Tried(done=row.done_at is not None, problem=str(found.get("problem") or ""))
@@ -147,4 +150,6 @@ def _asks(found: Any) -> str:
     if found["verdict"] == "deny":
         return f"The policy rule “{found['rule']}” forbids it, however it is changed."
     people = "one person" if found["quorum"] == 1 else f"{found['quorum']} people"
-    return f"Still asked about: {people} of {' or '.join(found['groups'])} would have to approve it."
+    return (
+        f"Still asked about: {people} of the group {' or '.join(found['groups'])} would have to approve it."
+    )

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from runs import access, rights
+from runs import access, exact, rights
 from runs.forms import edits as forms
 from runs.selectors import edit_page, reviews
 from runs.transitions import edits, refusals, rehearsals
@@ -95,7 +95,10 @@ def _draw(
     part = ""
     if request.htmx and request.method == "POST" and not conflict:
         part = "#notes" if given.wants == forms.LIVE else "#form"
-    tried = edit_page.tried(page.review_id, doors.viewer(request)) if given.wants == forms.TRY else None
+    tried = None
+    if request.method == "POST":
+        digest = exact.EMPTY if given.arguments is None else exact.digest_of(given.arguments)
+        tried = edit_page.tried(page.review_id, doors.viewer(request), digest=digest)
     context = {
         "section": "inbox",
         "page": page,

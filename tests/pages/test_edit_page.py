@@ -175,12 +175,16 @@ def test_a_worker_says_what_would_happen_before_anything_is_saved(who: factories
     found = text(client, f"{there}?part=try")
     assert "Orders 2 lines from right@example.org." in found
     assert "<del>wrong</del>" in found
-    assert "Still asked about: one person of reviewer" in found
+    assert "Still asked about: one person of the group reviewer" in found
     assert (
         "Orders 2 lines from right@example.org." in client.post(there, form).content.decode()
     )  # without scripts
     assert models.Rehearsal.objects.get().pk == row.pk
     assert "A worker can say" in text(as_(who.admin), there)  # to everybody their own
+    typed = client.post(
+        there, form | {"act": "live", "a-0": "else@example.org"}, headers={"HX-Request": "true"}
+    )
+    assert "What was tried out before were other arguments" in typed.content.decode()
     client.post(there, form | {"a-0": "broken@example.org"})
     with mock.patch.object(order.Order, "preview", side_effect=ValueError("no such supplier")):
         tasks.rehearse(models.Rehearsal.objects.get().pk)
