@@ -69,6 +69,7 @@ _columns(models.Occurrence, "tool", "state", "n", "contradicted", "first_sent_at
 _columns(models.Evidence, "action_id", "number", "attempt", "outcome", "source", "created_at")
 _columns(models.Review, "run_id", "kind", "status", "tier", "title", "due_at")
 _columns(models.Decision, "review_id", "person", "verdict", "created_at", related=("person",))
+_columns(models.Handover, "review_id", "to", "by", "at", related=("to", "by"))
 _columns(models.Policy, "name")
 _columns(
     models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by")

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
-MOST_WORDS = 2000
-MOST_SIGNS = 60_000
+MOST_WORDS = 1000
+MOST_SIGNS = 30_000
 LONGEST = 64
 """A word is cut here; its beginning still finds it."""
 MOST_TERMS = 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Count, FilteredRelation, Max, Q, QuerySet, TextField
 from django.db.models.functions import Cast
@@ -151,15 +150,14 @@ def _answerable(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Rev
 def neighbours(
     viewer: deciding.Viewer, review: models.Review, chosen: Filters
 ) -> tuple[int | None, int | None]:
-    """Return the question before and the one after this one in the list that one comes from, in two queries."""
+    """Return the question before and the one after this one in the list that one comes from, in one query."""
     key = (review.due_at, review.pk)
     rows = listed(viewer, chosen).exclude(pk=review.pk)
-    before = _keys(rows.filter(due_at__lte=key[0]).order_by("-due_at", "-pk"))
-    after = _keys(rows.filter(due_at__gte=key[0]).order_by("due_at", "pk"))
-    previous = next((pk for due, pk in before if (due, pk) < key), None)
-    following = next((pk for due, pk in after if (due, pk) > key), None)
+    past = Q(due_at__lt=key[0]) | Q(due_at=key[0], pk__lt=key[1])
+    ahead = Q(due_at__gt=key[0]) | Q(due_at=key[0], pk__gt=key[1])
+    before = rows.filter(past).order_by("-due_at", "-pk").values_list("due_at", "pk")[:1]
+    after = rows.filter(ahead).order_by("due_at", "pk").values_list("due_at", "pk")[:1]
+    near = sorted(before.union(after, all=True))
+    previous = next((pk for due, pk in near if (due, pk) < key), None)
+    following = next((pk for due, pk in near if (due, pk) > key), None)
     return previous, following
-
-
-def _keys(rows: QuerySet[models.Review]) -> list[Any]:
-    return list(rows.values_list("due_at", "pk")[:3])

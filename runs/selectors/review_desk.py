@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
 from runs import lifecycle, models, rights
 from runs.models import desk
-from runs.selectors import deciding, inbox_models, inbox_rows
+from runs.selectors import deciding, inbox_models, inbox_rows, now
 
 MANY = 200
 
 
 def shown(review: Any, viewer: deciding.Viewer) -> inbox_models.Desk | None:
-    """Return it, in two queries; None where this person couldn't answer the question or nobody can any more."""
+    """Return it, in one query; `put_off_until` is read with the question.
+
+    None where this person couldn't answer it, or nobody can any more.
+    """
     handed = inbox_rows.handed(review, viewer)
     if review.status != lifecycle.Review.OPEN:
         return None
@@ -23,7 +25,7 @@ def shown(review: Any, viewer: deciding.Viewer) -> inbox_models.Desk | None:
         return inbox_models.Desk(handed=handed) if handed else None
     return inbox_models.Desk(
         handed=handed,
-        snoozed_until=_snoozed(review, viewer),
+        snoozed_until=review.put_off_until,
         spans=tuple(
             inbox_models.Span(value=name, label=words, until=until)
             for name, (words, _) in desk.SPANS.items()
@@ -34,9 +36,10 @@ def shown(review: Any, viewer: deciding.Viewer) -> inbox_models.Desk | None:
     )
 
 
-def _snoozed(review: Any, viewer: deciding.Viewer) -> datetime.datetime | None:
-    own = models.Snooze.objects.filter(review=review, person=viewer.user, until__gt=review.now)
-    return own.values_list("until", flat=True).first()
+def put_off_until(viewer: deciding.Viewer) -> Subquery:
+    """Return the part of a question's query that says until when this person has put it off."""
+    own = models.Snooze.objects.filter(review=OuterRef("pk"), person=viewer.user, until__gt=now.ClockNow())
+    return Subquery(own.values("until")[:1])
 
 
 def _people(review: models.Review, viewer: deciding.Viewer) -> tuple[inbox_models.Person, ...]:

@@ -46,7 +46,7 @@ def page(
             "handover__to",
             "handover__by",
         )
-        .annotate(now=now.ClockNow())
+        .annotate(now=now.ClockNow(), put_off_until=review_desk.put_off_until(viewer))
         .get(pk=review_id)
     )
     run, action = review.run, review.action

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils import formats, timezone
 from django.views.decorators.http import require_POST
 
@@ -42,7 +41,7 @@ def wake(request: doors.Request, review_id: int) -> HttpResponse:
     row = access.review_for(request.user, review_id)
     desk.wake(row.pk, by=doors.actor(request))
     messages.success(request, "It is back in your list.")
-    return doors.lead(request, flash.back(request, otherwise=reverse("review", args=[row.pk])))
+    return doors.lead(request, flash.onwards(row.pk, back=flash.came_from(request).query))
 
 
 @require_POST
@@ -61,7 +60,7 @@ def hand_over(request: doors.Request, review_id: int) -> HttpResponse:
     else:
         if given.to == request.user:
             messages.success(request, "It is yours now.")
-            return doors.lead(request, flash.back(request, otherwise=reverse("review", args=[row.pk])))
+            return doors.lead(request, flash.onwards(row.pk, back=flash.came_from(request).query))
         messages.success(request, f"{given.to.display()} has it now: {row.title}")
         return _onwards(request, row)
     return reviews.kept(request, row, draft, conflict)

@@ -73,9 +73,8 @@ def test_narrow_the_list_keep_the_view_and_approve_five_together(
     see what became of each; somebody else was faster at one."""
     letters = [factories.held(who.operator, name=f"letter {n}", title="Letters") for n in range(5)]
     factories.held(who.operator, name="parcel", tool="idempotent", title="Parcels")
-    page = sit(who.reviewer, java_script_enabled=script, viewport={"width": 1280, "height": 900}).go(
-        "/inbox/"
-    )
+    desk = sit(who.reviewer, java_script_enabled=script, viewport={"width": 1280, "height": 900})
+    page = desk.go("/inbox/")
     page.get_by_label("Search the questions").fill("lett")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("[data-row]")).to_have_count(5)
@@ -103,12 +102,14 @@ def test_narrow_the_list_keep_the_view_and_approve_five_together(
     expect(page.get_by_role("link", name="Say what you checked")).to_be_visible()  # and nothing is lost
     if script:
         expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
+        assert (desk.violations(), desk.sideways()) == ([], 0)
     answer(letters[2], factories.person("nora", "reviewer"), "reject", reason="Wrong customer.")
     page.get_by_label("Reason").fill("Read each of them.")
     page.get_by_role("button", name="Approve the ticked").click()
     expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_visible()
     if script:
         expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_focused()
+        assert (desk.violations(), desk.sideways()) == ([], 0)
     expect(page.get_by_text("nora rejected this first; nothing you typed was used.")).to_be_visible()
     page.get_by_role("main").get_by_role("link", name="Inbox").last.click()
     expect(page.get_by_role("link", name="Letters that go out")).to_have_attribute("aria-current", "true")
