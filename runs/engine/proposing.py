@@ -17,6 +17,7 @@ from runs.engine import (
     history,
     outside,
     paying,
+    planning,
     preparing,
     refused,
     results,
@@ -31,7 +32,6 @@ from runs.tools import registry
 from runs.tools.contract import BadArguments
 from runs.transitions import files, steps
 from runs.transitions.refusals import LostAuthority
-from runs.transitions.steps import guards
 
 log = structlog.get_logger(__name__)
 
@@ -175,7 +175,18 @@ def check(
     except exact.NotExact as error:
         return _refused(call, None, f"{call.tool}: {error}")
     if call.tool == contract.PLAN:
-        return _plan(front, call, arguments)
+        try:
+            change = planning.change(front, arguments)
+        except ValueError as error:
+            return _refused(call, arguments, f"plan: {error}")
+        return steps.Proposed(
+            tool=call.tool,
+            arguments=arguments,
+            step=call.step,
+            label=call.label,
+            effect="control",
+            plan=change,
+        )
     if call.tool == contract.FINISH:
         return _finish(call, arguments, earlier)
     if call.tool == contract.ASK:
@@ -228,70 +239,6 @@ def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Propos
         label=call.label,
         effect="control",
         refusal=sentence,
-    )
-
-
-def _plan(front: frontiers.Frontier, call: contract.Call, arguments: Any) -> steps.Proposed:
-    try:
-        change = plan_change(arguments, known=frozenset(step.id for step in front.situation.state.plan))
-        if change.skip is None:
-            _check_ids(front, change)
-        _check_locks(front, change)
-    except ValueError as error:
-        return _refused(call, arguments, f"plan: {error}")
-    return steps.Proposed(
-        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control", plan=change
-    )
-
-
-def plan_change(arguments: Any, *, known: frozenset[str]) -> steps.Change:
-    """Return the change that a `plan` call asks for; refuse (ValueError) with one sentence what isn't one."""
-    if not isinstance(arguments, Mapping):
-        raise ValueError("the arguments must be an object.")
-    reason = str(arguments.get("reason", ""))
-    for key in ("skip", "replace"):
-        if arguments.get(key) is not None and arguments[key] not in known:
-            raise ValueError(f"there is no open step {arguments[key]!r} to {key}.")
-    if arguments.get("skip") is not None:
-        return steps.Change(skip=arguments["skip"], reason=reason)
-    raw = arguments.get("steps")
-    if not isinstance(raw, list):
-        raise ValueError("'steps' must be a list.")
-    return steps.Change(
-        steps=tuple(steps.plan_step(item, number) for number, item in enumerate(raw, start=1)),
-        replace=arguments.get("replace"),
-        reason=reason,
-    )
-
-
-def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
-    """Refuse ids that stand twice; in an expansion also those of steps that stay."""
-    ids = [str(step["id"]) for step in change.steps]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
-    if twice is None and change.replace is not None:
-        rows = models.PlanStep.objects.filter(run=front.run, key__in=ids).exclude(key=change.replace)
-        twice = rows.values_list("key", flat=True).first()
-    if twice is not None:
-        raise ValueError(f"the step id {twice!r} stands twice.")
-
-
-def _check_locks(front: frontiers.Frontier, change: steps.Change) -> None:
-    """Refuse to skip or exchange a step that a person locked, unless that is how the step itself is carried out."""
-    name = change.skip if change.skip is not None else change.replace
-    step = next((step for step in front.situation.state.plan if step.id == name), None)
-    by = guards.owner(step.body, guards.LOCK) if step is not None else ""
-    if step is None or not by:
-        return
-    own = "if" in step.body if change.skip is not None else _expands(change, step)
-    if not own:
-        raise ValueError(f"{by} locked the step {step.id!r}; only a person can change it.")
-
-
-def _expands(change: steps.Change, step: state.PlanStep) -> bool:
-    """Return whether the new steps are the rows of this very loop."""
-    return all(
-        new["body"].get("group") == step.id and new["body"].get("tool") == step.body.get("tool")
-        for new in change.steps
     )
 
 

@@ -50,13 +50,16 @@ class _Held:
 
 
 def sources(
-    action: models.Action | None, arguments: Mapping[str, Any], changes: tuple[check_models.Change, ...]
+    run: models.Run,
+    action: models.Action | None,
+    arguments: Mapping[str, Any],
+    changes: tuple[check_models.Change, ...],
 ) -> tuple[check_models.Source, ...]:
     """Return one source for each value that says enough to be followed."""
     if action is None or action.undo_of_id is not None:
         return ()
     leaves = [(place, value) for place, value in _leaves("", arguments) if _telling(value)][:LEAVES]
-    held = _held(action, [value for _, value in leaves])
+    held = _held(run, action, [value for _, value in leaves])
     titles = _titles(action.run_id, held)
     typed = {row.label: change.by for change in changes for row in change.rows}
     return tuple(
@@ -107,11 +110,10 @@ def _found(
     )
 
 
-def _held(action: models.Action, values: list[Any]) -> list[_Held]:
+def _held(run: models.Run, action: models.Action, values: list[Any]) -> list[_Held]:
     """Return the lines before the proposal that hold one of the values, oldest first."""
     if not values:
         return []
-    run = action.run
     path = Q(run=run.pk)
     for ancestor, last in run.path:
         path |= Q(run=ancestor, position__lte=last)

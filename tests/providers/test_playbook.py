@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runs import lifecycle, state
-from runs.providers import contract, playbook, playbook_format, registry
+from runs.providers import contract, playbook, playbook_format
 
 TOOLS = ("files.read_csv", "email.send", "ledger.post")
 DEFINITION: dict[str, Any] = {
@@ -298,10 +298,3 @@ def test_the_schema_names_exactly_the_keys_that_are_read() -> None:
     assert schema["additionalProperties"] is False
     named = "id title tool with each as key row_title if required note ask finish"
     assert set(schema["properties"]) == set(named.split())
-
-
-def test_providers_are_found_by_name() -> None:
-    assert registry.get("playbook").name == "playbook"
-    assert {"playbook", "replay"} <= set(registry.names())
-    with pytest.raises(registry.UnknownProvider, match=r"no provider 'gpt'; there is .*playbook, replay"):
-        registry.get("gpt")

@@ -91,7 +91,7 @@ def test_4_12_a_locked_step_is_neither_skipped_nor_exchanged_by_an_agent() -> No
     """Unless that is how the step itself is carried out: its own condition, its own loop."""
     from types import SimpleNamespace
 
-    from runs.engine import proposing
+    from runs.engine import planning
     from runs.state import PlanStep
     from runs.transitions import steps
 
@@ -103,9 +103,9 @@ def test_4_12_a_locked_step_is_neither_skipped_nor_exchanged_by_an_agent() -> No
         steps.Change(replace="a", steps=(made("x", group="a", tool="world.x"),)),
     ):
         with pytest.raises(ValueError, match="olga locked the step 'a'"):
-            proposing._check_locks(front, change)
-    proposing._check_locks(front, steps.Change(skip="b"))
-    proposing._check_locks(front, steps.Change(replace="b", steps=(made("b-1", group="b"),)))
+            planning._check_locks(front, change)
+    planning._check_locks(front, steps.Change(skip="b"))
+    planning._check_locks(front, steps.Change(replace="b", steps=(made("b-1", group="b"),)))
 
 
 def test_4_12_a_person_takes_a_gate_away(start: Start, reviewer: models.User, operator: models.User) -> None:
