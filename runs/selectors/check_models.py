@@ -38,7 +38,6 @@ class Similar:
 
     review_id: int
     run_title: str
-    by: str
     at: Moment
     rows: tuple[Changed, ...]
     more: int

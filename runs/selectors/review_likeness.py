@@ -48,11 +48,9 @@ def similar(review: models.Review, arguments: Mapping[str, Any]) -> check_models
     if last is None or last.action is None:
         return None
     found = differences.between(last.action.arguments(), dict(arguments))
-    vote = last.decisions.filter(revision=last.revision).select_related("person").order_by("-pk").first()
     return check_models.Similar(
         review_id=last.pk,
         run_title=last.run.title,
-        by=vote.person.display() if vote else "Somebody",
         at=last.closed_at or last.opened_at,
         rows=tuple(review_edits.changed(row) for row in found[:_SHOWN]),
         more=max(0, len(found) - _SHOWN),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +52,8 @@ def page(
     )
     run, action = review.run, review.action
     agent = run.agent_version.agent
-    text, sound = _arguments(action)
+    reply = _reply(action)
+    text, sound = _arguments(action, reply)
     votes = review_parts.votes(review, viewer)
     others = deciding.held_by_others(viewer.user)
     blocked = _blocked(review, viewer, votes, sound=sound)
@@ -94,7 +96,7 @@ def page(
         due_at=review.due_at,
         overdue=review.due_at < review.now,
         expires_at=review.expires_at,
-        said=_said(action),
+        said=str(reply.get("text") or ""),
         steps=review_parts.steps(run.pk, action),
         facts=(
             *review_facts.facts(review, arguments),
@@ -133,7 +135,7 @@ def page(
         question=review_questions.asked(review),
         similar=review_likeness.similar(review, arguments),
         since=review_likeness.since(review),
-        sources=review_sources.sources(action, arguments, changes),
+        sources=review_sources.sources(run, action, arguments, changes),
         past=review_past.past(run, action, viewer),
     )
 
@@ -177,18 +179,20 @@ def measure(review: models.Review) -> str:
 
 def sound(review: models.Review) -> bool:
     """Return whether the arguments that it asks about still have their digest."""
-    return _arguments(review.action)[1]
+    return _arguments(review.action, _reply(review.action))[1]
 
 
 def _in_doubt(review: models.Review) -> bool:
     return review.kind == lifecycle.ReviewKind.IN_DOUBT
 
 
-def _arguments(action: models.Action | None) -> tuple[str, bool]:
+def _arguments(action: models.Action | None, reply: Mapping[str, Any]) -> tuple[str, bool]:
     """Return the text of the arguments that will run, and whether it still has its digest."""
     if action is None:
         return "", True
-    text = exact.text_of(action.arguments())
+    first = action.revision == 1 and reply
+    given = reply["calls"][action.call_index]["arguments"] if first else action.arguments()
+    text = exact.text_of(given)
     return text, exact.digest(text) == action.digest
 
 
@@ -202,15 +206,14 @@ def _blocked(
     return deciding.blocked(review, viewer)
 
 
-def _said(action: models.Action | None) -> str:
-    """Return what the agent wrote with the reply that proposed this."""
+def _reply(action: models.Action | None) -> Mapping[str, Any]:
+    """Return the content of the reply that proposed this; it is empty where an ancestor holds it."""
     if action is None:
-        return ""
-    content = models.Entry.objects.filter(run=action.run_id, position=action.reply_position).values_list(
-        "content", flat=True
+        return {}
+    rows = models.Entry.objects.filter(
+        run=action.run_id, position=action.reply_position, kind=lifecycle.EntryKind.REPLY
     )
-    reply = content.first() or {}
-    return str(reply.get("text") or "")
+    return rows.values_list("content", flat=True).first() or {}
 
 
 def undo_left(review: Any, viewer: deciding.Viewer) -> float:
