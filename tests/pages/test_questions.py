@@ -41,7 +41,7 @@ def test_from_the_question_to_the_value(who: factories.People, as_: As) -> None:
     review = asked(who)
     client, place = as_(who.reviewer), reverse("review", args=[review.pk])
     there = reverse("review-answer", args=[review.pk])
-    assert "Question" in text(client, reverse("inbox"))
+    assert "Nordwind" in text(client, f"{reverse('inbox')}?q=nordwi")  # found by what it asks
     page = text(client, place)
     assert "its own words, not checked" in page
     assert "What now?" in page

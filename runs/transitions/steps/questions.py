@@ -9,7 +9,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import answers, clock_time, log, texts, words
+from runs.transitions import answers, clock_time, indexing, log, texts, words
 from runs.transitions.steps import closing
 from runs.transitions.steps._statement import Claim, Work, fenced
 
@@ -49,6 +49,7 @@ def ask_human(
             due_at=work.now + clock_time.seconds(due),
             expires_at=work.now + clock_time.seconds(expires),
         )
+        indexing.review(review)
         work.log.append(
             lifecycle.EntryKind.VERDICT,
             {"call": list(call), "verdict": "question", "review": review.pk, "digest": review.digest,
