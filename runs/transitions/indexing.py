@@ -26,8 +26,7 @@ _REVIEW = (
 
 def run(row: models.Run, agent: models.Agent) -> None:
     """Make a new run findable by its title and its agent."""
-    with connection.cursor() as cursor:
-        cursor.execute(_RUN, [row.pk, finding.text(row.title, agent.title, agent.name)])
+    _write(_RUN, [row.pk, finding.text(row.title, agent.title, agent.name)])
 
 
 def review(row: models.Review, *, arguments: Any = None) -> None:
@@ -38,5 +37,12 @@ def review(row: models.Review, *, arguments: Any = None) -> None:
     tool = row.action.tool if row.action is not None else ""
     said = finding.text(row.title, tool, arguments, (row.content or {}).get("cause"))
     action = row.action_id if arguments is None else None
+    _write(_REVIEW, [row.run_id, row.pk, said, row.run_id, action])
+
+
+def _write(text: str, values: list[Any]) -> None:
+    """Write as a part of the caller's commit, never beside it."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("Words are written in the transaction that they are about.")
     with connection.cursor() as cursor:
-        cursor.execute(_REVIEW, [row.run_id, row.pk, said, row.run_id, action])
+        cursor.execute(text, values)

@@ -3,11 +3,18 @@ let leaving = false;
 
 const forms = () => document.querySelectorAll("form[data-keep]");
 const name = (form) => `draft:${form.dataset.keep}`;
-const fields = (form) => form.querySelectorAll("textarea[name]");
-const dirty = (form) => [...fields(form)].some((field) => field.value !== field.defaultValue && field.value.trim());
+const kinds = ["text", "email", "url", "number", "date", "datetime-local", "time", "search"];
+// A value that has to be typed again is typed again after a break, too.
+const fields = (form) => [...form.querySelectorAll("textarea[name], input[name]:not([name=retype])")]
+  .filter((field) => field.localName === "textarea" || kinds.includes(field.type));
+const changed = (field) => field.value !== field.defaultValue;
+const dirty = (form) => fields(form).some((field) => changed(field) && field.value.trim());
+const stored = (form) => JSON.parse(sessionStorage.getItem(name(form)) ?? "{}");
 
+// A form that came back with a mistake has what was typed as its defaults, so what is stored already stays stored.
 function keep(form) {
-  const values = Object.fromEntries([...fields(form)].map((field) => [field.name, field.value]));
+  const values = stored(form);
+  for (const field of fields(form)) if (changed(field) || field.name in values) values[field.name] = field.value;
   if (Object.values(values).some((value) => value.trim())) sessionStorage.setItem(name(form), JSON.stringify(values));
   else sessionStorage.removeItem(name(form));
 }
@@ -21,8 +28,8 @@ export function leave(address) {
 
 export function refresh() {
   for (const form of forms()) {
-    const values = JSON.parse(sessionStorage.getItem(name(form)) ?? "{}");
-    for (const field of fields(form)) if (!field.value && values[field.name]) field.value = values[field.name];
+    const values = stored(form);
+    for (const field of fields(form)) if (!changed(field) && values[field.name]) field.value = values[field.name];
   }
 }
 

@@ -146,6 +146,14 @@ def test_a_draft_comes_back_after_leaving(who: factories.People, sit: Sit) -> No
     started(desk.go("/inbox/"))
     started(desk.go(f"/reviews/{review.pk}/"))
     expect(page.locator("#f-reason")).to_have_value("Half a thought")
+    # So do the fields of the edit page, and only those that were changed.
+    started(desk.go(f"/reviews/{review.pk}/edit/"))
+    page.locator("form#edit").get_by_label("note", exact=False).first.fill("For the door")
+    started(desk.go("/inbox/"))
+    started(desk.go(f"/reviews/{review.pk}/edit/"))
+    form = page.locator("form#edit")
+    expect(form.get_by_label("note", exact=False).first).to_have_value("For the door")
+    expect(form.get_by_label("name", exact=False).first).to_have_value("thing")
 
 
 def test_the_theme_is_kept_and_drawn_by_the_server(who: factories.People, sit: Sit) -> None:

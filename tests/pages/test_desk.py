@@ -68,7 +68,7 @@ def test_durations(value: float | None, shown: str) -> None:
 def test_a_time_is_exact_without_scripts() -> None:
     moment = datetime.datetime(2026, 11, 30, 6, 5, tzinfo=datetime.UTC)
     shown = desk.when(moment)
-    assert 'datetime="2026-11-30T06:05:00+00:00"' in shown
+    assert 'datetime="2026-11-30T06:05:00.000+00:00"' in shown
     assert "30 Nov 2026, 06:05" in shown
     assert desk.when(None) == "never"
 
