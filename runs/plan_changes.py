@@ -32,6 +32,11 @@ class Change:
     now: int | None
     differences: tuple[differences.Difference, ...] = ()
 
+    @property
+    def up(self) -> bool:
+        """Return whether it stands earlier now."""
+        return self.was is not None and self.now is not None and self.now < self.was
+
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
@@ -49,10 +54,12 @@ class Standing:
 def between(old: Sequence[Step], new: Sequence[Step]) -> tuple[Change, ...]:
     """Return the steps that differ, in the new order, then those that are gone."""
     before = {step["id"]: (place, step) for place, step in enumerate(old, start=1)}
-    after = {step["id"] for step in new}
-    kept = [step["id"] for step in new if step["id"] in before]
-    still = _still([before[name][0] for name in kept])
-    moved = {name for name, stays in zip(kept, still, strict=True) if not stays}
+    after = {step["id"]: place for place, step in enumerate(new, start=1)}
+    kept = [name for name in after if name in before]
+    still = _still([(before[name][0], after[name]) for name in kept])
+    moved = {
+        name for name, stays in zip(kept, still, strict=True) if not stays and before[name][0] != after[name]
+    }
     found = []
     for place, step in enumerate(new, start=1):
         name = step["id"]
@@ -143,19 +150,29 @@ def _told(step: Step) -> dict[str, Any]:
     return {"title": step["title"], **body}
 
 
-def _still(places: Sequence[int]) -> list[bool]:
-    """Return which of the places keep their order: a longest growing row of them; the others were moved."""
-    ends: list[int] = []
-    length: list[int] = []
-    for place in places:
-        at = bisect.bisect_left(ends, place)
-        ends[at : at + 1] = [place]
-        length.append(at + 1)
-    wanted, kept = len(ends), [False] * len(places)
-    for at in range(len(places) - 1, -1, -1):
-        if length[at] == wanted:
-            kept[at], wanted = True, wanted - 1
-    return kept
+def _still(places: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return which of the (old, new) places, in the new order, keep their order; the others were moved.
+
+    They are a longest row of growing old places, of those the one with most that are at their old place.
+    """
+    worth = len(places) + 1  # one more in the row is worth more than any number at their old place
+    before_it: dict[int, int] = {}  # by old place: the one before it in the best row that ends there
+    ends: list[tuple[int, int]] = []  # old places and the worth of their best rows; both grow
+    for old, new in places:
+        at = bisect.bisect_left(ends, (old, 0))
+        before, so_far = ends[at - 1] if at else (0, 0)
+        value = so_far + worth + (old == new)
+        before_it[old] = before
+        end = at
+        while end < len(ends) and ends[end][1] <= value:
+            end += 1
+        ends[at:end] = [(old, value)]
+    kept = set()
+    last = ends[-1][0] if ends else 0
+    while last:
+        kept.add(last)
+        last = before_it[last]
+    return [old in kept for old, _ in places]
 
 
 def text_of(value: str | None, *, limit: int = 400) -> str:

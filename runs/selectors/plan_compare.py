@@ -33,6 +33,7 @@ def _changed(change: plan_changes.Change) -> plan_models.Changed:
         kinds=change.kinds,
         words=_words(change),
         lines=tuple(_line(one) for one in change.differences),
+        up=change.up,
     )
 
 

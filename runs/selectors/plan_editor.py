@@ -62,6 +62,7 @@ def page(
     steps = list(mine.steps) if mine.steps is not None else whole
     rows = _rows(run, steps, stand, base, mine) if mine.steps is not None or draft is None else ()
     head = next((at for at, row in enumerate(rows) if not row.locked), len(rows))
+    free = [row.id for row in rows if not row.locked] or [""]
     mine_of = plan_compare.comparison("What you change", base, steps)
     return plan_models.EditorPage(
         run_id=run.pk,
@@ -71,6 +72,8 @@ def page(
         rows=rows[head:],
         over=rows[:head],
         last=_last(rows),
+        top=free[0],
+        bottom=free[-1],
         text=mine.text,
         reason=mine.reason,
         opened=mine.opened,

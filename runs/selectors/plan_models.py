@@ -24,6 +24,7 @@ class Changed:
     kinds: tuple[str, ...]
     words: str
     lines: tuple[Line, ...]
+    up: bool  # it stands earlier now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Row:
     locked: str  # why it can't be changed
     may_gate: bool
     kinds: tuple[str, ...]  # how it differs from the version that is changed
+    up: bool  # it stands earlier than in that version
     doubts: tuple[str, ...]
     loses: bool  # saving takes back what was asked or approved for it
     here: bool
@@ -77,6 +79,8 @@ class EditorPage:
     rows: tuple[Row, ...]
     over: tuple[Row, ...]  # done steps at the head
     last: str  # the step behind which a new one goes at the end
+    top: str  # the first step that can be moved, and the last
+    bottom: str
     text: str
     reason: str
     opened: str

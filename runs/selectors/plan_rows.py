@@ -44,6 +44,7 @@ def row(
         locked=locked,
         may_gate=bool(body.get(plan_changes.GATE)) or may_gate(body),
         kinds=change.kinds if change else (),
+        up=change is not None and change.up,
         doubts=doubts,
         loses=loses,
         here=draft.at == step["id"],

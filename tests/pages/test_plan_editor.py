@@ -64,7 +64,9 @@ def test_the_editor_without_scripts(who: factories.People, as_: As) -> None:
     assert "No model is called" in page
     assert "1 by their tier" in page
     assert "Nothing differs" in page
+    assert re.findall(r'value="(up|down):(\w+)"[^>]* disabled', page) == [("up", "lookup"), ("down", "end")]
     page = change(client, run, page, "up:allowed").content.decode()
+    assert re.findall(r"#arrow-(\w+)\"/></svg>Moved", page) == ["up", "up"]  # in the list and in the row
     assert [one["id"] for one in shown(page)] == ["allowed", "lookup", "look", "end"]
     assert "1 moved" in page
     assert "no longer counts once this is saved" in page  # it was asked about with nothing before it

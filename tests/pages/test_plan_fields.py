@@ -70,6 +70,12 @@ def test_what_differs_and_what_is_put_on_top() -> None:
     assert [(one.id, one.kinds, one.was, one.now) for one in plan_changes.between(base, other)] == [
         ("a", ("moved",), 1, 3)
     ]
+    # Two change places over one that stays: it isn't listed, and each says which way it went.
+    swapped = plan_changes.between(base, steps(*"adcb"))
+    assert [(one.id, one.was, one.now, one.up) for one in swapped] == [("d", 4, 2, True), ("b", 2, 4, False)]
+    shifted = plan_changes.between(base, steps(*"xbacd"))
+    assert [(one.id, one.kinds) for one in shifted] == [("x", ("added",)), ("a", ("moved",))]
+    assert [one.id for one in plan_changes.between(steps(*"abcde"), steps(*"decab"))] == ["d", "e"]
     mine = [base[0], base[2], {**base[3], "title": "Mine"}, *steps("x")]  # b removed, d renamed, x added
     theirs = [*steps("y"), base[0], {**base[1], "title": "Theirs"}, *base[2:]]
     found = plan_changes.merged(base, mine, theirs)
