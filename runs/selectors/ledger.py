@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q
@@ -70,9 +70,7 @@ def arguments(actions: Sequence[models.Action], *, largest: int) -> dict[int, An
     first = {action.pk: (action.run_id, action.reply_position) for action in actions if action.revision == 1}
     lines = _lines(set(first.values()), largest=largest)
     found = {
-        pk: lines[place]["calls"][wanted[pk].call_index]["arguments"]
-        for pk, place in first.items()
-        if place in lines
+        pk: _proposed(lines[place], wanted[pk].call_index) for pk, place in first.items() if place in lines
     }
     for action in actions:
         if (
@@ -84,6 +82,11 @@ def arguments(actions: Sequence[models.Action], *, largest: int) -> dict[int, An
     return found | {
         row.action_id: row.arguments for row in rows if row.number == wanted[row.action_id].revision
     }
+
+
+def _proposed(line: Mapping[str, Any], index: int) -> Any:
+    """Return the arguments in a reply, or in the line of its own that a person's undo has."""
+    return line["calls"][index]["arguments"] if "calls" in line else line["arguments"]
 
 
 def result_text(action: models.Action) -> str:

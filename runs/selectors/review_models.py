@@ -201,6 +201,7 @@ class ReviewPage:
     approve_label: str = "Approve"
     plan: tuple[PlanLine, ...] = ()
     question: review_questions.Question | None = None
+    preparing: bool = False  # its arguments are others by now, and what they will do is being worked out
     similar: check_models.Similar | None = None
     since: check_models.Since | None = None
     sources: tuple[check_models.Source, ...] = ()

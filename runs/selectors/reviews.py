@@ -57,7 +57,8 @@ def page(
     votes = review_parts.votes(review, viewer)
     others = deciding.held_by_others(viewer.user)
     blocked = _blocked(review, viewer, votes, sound=sound)
-    if review_edits.being_prepared(review, action):
+    preparing = review_edits.being_prepared(review, action)
+    if preparing:
         blocked = blocked or PREPARING
     previous_id, next_id = queue.neighbours(viewer, review, chosen)
     taken_back = review_parts.taken_back(review, viewer)
@@ -122,6 +123,7 @@ def page(
         again_id=review_parts.again(review),
         started_by=run.created_by.display(),
         changes=changes,
+        preparing=preparing,
         beside=review_edits.beside(review),
         editable=sound and review_edits.editable(review, action),
         next_id=next_id,

@@ -7,14 +7,13 @@ from dataclasses import replace
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from runs import access, exact, rights
 from runs.forms import edits as forms
 from runs.selectors import edit_page, reviews
 from runs.transitions import edits, refusals, rehearsals
-from runs.views import doors
+from runs.views import doors, flash
 
 CHANGED = "This has changed since you opened it. What you typed is kept below, over how it stands now."
 
@@ -48,7 +47,8 @@ def edit(request: doors.Request, review_id: int) -> HttpResponse:
             conflict = refusal.message
         else:
             messages.success(request, reviews.PREPARING)
-            return doors.lead(request, reverse("review", args=[row.pk]))
+            back = flash.came_from(request).query
+            return doors.lead(request, flash.onwards(row.pk, back=back))
     if conflict:  # read again: the arguments may be others by now
         page = edit_page.page(row.pk, doors.viewer(request))
         given = forms.over(given, forms.About(tool=page.tool, arguments=page.arguments))
@@ -107,6 +107,7 @@ def _draw(
         "conflict": conflict,
         "tried": tried,
         "live": part == "#notes",
+        "way": flash.way(request),
     }
     response = render(request, f"edit.html{part}", context, status=status)
     if request.htmx and conflict:

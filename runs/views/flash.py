@@ -46,6 +46,12 @@ def came_from(request: doors.Request) -> filters.Filters:
     return filters.of(given)
 
 
+def way(request: doors.Request) -> str:
+    """Return what an address needs so that the list goes along which the person came from."""
+    found = came_from(request).query
+    return f"?{urlencode({CAME_FROM: found})}" if found else ""
+
+
 def back(request: doors.Request, *, otherwise: str) -> str:
     """Return the page that the form stood on, without what it said had just been done; or else `otherwise`."""
     parts = urlsplit(request.headers.get("Referer", ""))

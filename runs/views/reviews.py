@@ -31,7 +31,10 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
         return _decide(request, row)
     page = page_of(request, row)
     if request.GET.get("part") == "live":
-        return render(request, "review.html#live", _live(request, page))
+        response = render(request, "review.html#live", _live(request, page))
+        if request.GET.get("preparing") and not page.preparing:
+            response["HX-Refresh"] = "true"  # nobody can have typed anything: the page only waited for this
+        return response
     return render(request, "review.html", {**context_of(page), "done": flash.done(request)})
 
 
@@ -209,6 +212,7 @@ def _seen(page: review_models.ReviewPage) -> dict[str, str]:
         "evidence": str(page.marks.evidence),
         "status": page.status,
         "again": str(page.again_id or ""),
+        "preparing": "1" if page.preparing else "",
     }
 
 

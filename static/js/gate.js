@@ -37,6 +37,14 @@ export function start() {
     }
     refresh();
   });
+  // End goes to the end of the arguments first: a jump to the foot of the page would pass it unseen.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "End" || event.defaultPrevented || event.target.closest?.("input, textarea, select, dialog")) return;
+    const [first] = document.querySelector("form[data-gate]") ? missing().unseen : [];
+    if (!first) return;
+    event.preventDefault();
+    first.scrollIntoView({ block: "end" });
+  });
   document.addEventListener("toggle", (event) => {
     if (event.target.matches?.("details[data-must-open]") && event.target.open) {
       seen.add(event.target);

@@ -65,8 +65,7 @@ def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.Pe
         page.locator("#main").get_by_text("What will happen is being worked out anew").first
     ).to_be_visible()
 
-    run = go(run)
-    page.reload()
+    run = go(run)  # the page shows by itself what it waited for
     expect(page.get_by_role("heading", level=1)).to_contain_text("accounts@rowan.example")
     expect(page.locator("#main").get_by_text("Changed by reviewer-1")).to_be_visible()
     page.keyboard.press("End")  # read to the end of the arguments

@@ -112,9 +112,13 @@ def test_other_arguments_are_a_new_revision_of_the_same_question(who: factories.
     assert client.post(place(review), form).status_code == 303
     page = text(client, there)
     assert "What will happen is being worked out anew" in page
+    assert "Exact arguments" not in page  # nobody is shown what won't run
+    waits = f"{there}?part=live&preparing=1"
+    assert "HX-Refresh" not in client.get(waits).headers
     assert "This was changed just now" in text(client, place(review))
     assert send(client, review, old).status_code == 409
     go(review.run)
+    assert client.get(waits)["HX-Refresh"] == "true"
     page = text(client, there)
     assert "Changed by reviewer-1" in page
     assert "With a note." in page

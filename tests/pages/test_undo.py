@@ -51,6 +51,7 @@ def test_an_effect_is_taken_back_from_its_page(who: factories.People, as_: As) -
     assert "Ask to take it back" not in page
     review = only_review(go(new))
     question = text(as_(who.reviewer), reverse("review", args=[review.pk]))
+    assert "Did mail." in text(as_(who.reviewer), f"{reverse('inbox')}?tab=team")
     assert "asked for it: Wrong customer" in question
     assert "Ask back" not in question
     timeline = text(client, reverse("run", args=[new.pk]))
