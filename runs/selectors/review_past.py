@@ -6,7 +6,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models
-from runs.selectors import check_models, deciding, run_log, run_words
+from runs.selectors import check_models, deciding, run_asked, run_log, run_words
 
 LINES = 40
 _KINDS = (
@@ -42,7 +42,7 @@ def past(
     return tuple(_past(line, run_words.said(line, names, agent=agent, starter=starter)) for line in lines)
 
 
-def _past(line: run_log.Line, said: run_words.Said) -> check_models.Past:
+def _past(line: run_log.Line, said: run_asked.Said) -> check_models.Past:
     return check_models.Past(
         position=line.position,
         title=said.title,

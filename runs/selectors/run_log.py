@@ -122,6 +122,7 @@ class Names:
     steps: Mapping[str, str]
     reviews: Mapping[int, models.Review]
     people: Mapping[str, str]
+    dry_run: bool = False  # of a run that only tries things out
 
     def person(self, username: str) -> str:
         """Return the name to show for somebody whom the log names."""
@@ -159,4 +160,5 @@ def names(run: models.Run, lines: Iterable[Line], *, viewer: models.User) -> Nam
     named |= {str(item.content["author"]) for item in found if item.content.get("author")}
     users = models.User.objects.filter(username__in=named | {run.created_by.username})
     people = {user.username: "You" if user.pk == viewer.pk else user.display() for user in users}
-    return Names(actions=actions, steps=steps, reviews=reviews, people=people)
+    dry_run = run.mode == models.Run.Mode.DRY_RUN
+    return Names(actions=actions, steps=steps, reviews=reviews, people=people, dry_run=dry_run)

@@ -12,6 +12,7 @@ from runs.selectors import (
     failures,
     keyset,
     now,
+    run_asked,
     run_header,
     run_labels,
     run_log,
@@ -100,7 +101,7 @@ def _fold(routine: list[run_models.TimelineItem]) -> Iterator[run_models.Timelin
     yield run_models.TimelineGroup(items=tuple(routine), summary=f"{len(routine)} routine lines{named}")
 
 
-def _item(line: run_log.Line, said: run_words.Said) -> run_models.TimelineItem:
+def _item(line: run_log.Line, said: run_asked.Said) -> run_models.TimelineItem:
     usage = line.content.get("usage") or {}
     micro = usage.get("cost_micro")
     action = said.action

@@ -16,6 +16,7 @@ from runs.selectors import (
     deciding,
     keyset,
     now,
+    run_asked,
     run_header,
     run_log,
     run_models,
@@ -119,7 +120,7 @@ def _address(run: models.Run, line: run_log.Line) -> str:
 
 
 def _entry(
-    run: models.Run, line: run_log.Line, said: run_words.Said, wanted: tuple[str, ...]
+    run: models.Run, line: run_log.Line, said: run_asked.Said, wanted: tuple[str, ...]
 ) -> run_models.TranscriptEntry:
     usage = line.content.get("usage") or {}
     tokens = int(usage.get("tokens_in") or 0) + int(usage.get("tokens_out") or 0)

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from runs import lifecycle, models
-from runs.selectors import budget_notes, review_parts, run_labels, tools
+from runs import lifecycle
+from runs.selectors import budget_notes, review_parts, run_asked, run_labels, tools, words
+from runs.selectors.run_asked import Said, about
 from runs.selectors.run_labels import AGENT, ASK, BAD, BUSY, DOUBT, GOOD, PERSON, QUIET, SYSTEM, TOOL
 from runs.selectors.run_log import Line, Names
 
 LISTED = 5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """One line in words. `side` is who speaks: agent, tool, person or system."""
-
-    title: str
-    icon: str
-    tone: str = QUIET
-    side: str = SYSTEM
-    who: str = "ckptsite"
-    text: str = ""
-    action: models.Action | None = None
-    review_id: int | None = None
 
 
 def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
@@ -45,7 +31,9 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
                 return Said(title="Ends as soon as this is done", icon="circle-stop")
             return Said(title=f"Was open at the checkpoint, and is proposed again: {what}", icon="rotate-ccw")
         case lifecycle.EntryKind.VERDICT:
-            return _verdict(line, names)
+            return run_asked.verdict(line, names)
+        case lifecycle.EntryKind.REVISION:
+            return run_asked.revision(line, names)
         case lifecycle.EntryKind.DECISION:
             return _decision(line, names)
         case lifecycle.EntryKind.INTENT:
@@ -68,17 +56,11 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
             title, icon, tone = run_labels.ENDS.get(
                 str(content.get("status")), ("Ended", "circle-stop", QUIET)
             )
+            if names.dry_run and content.get("status") == lifecycle.Run.SUCCEEDED:
+                title, icon = words.TRIED_OUT.rstrip("."), "eye"
             text = content.get("summary") or content.get("cause") or content.get("reason") or ""
             return Said(title=title, icon=icon, tone=tone, text=str(text))
     return Said(title=line.kind.capitalize(), icon="info")
-
-
-def about(action: models.Action | None, names: Names) -> str:
-    """Return what an action is about: its preview's sentence, else its step, else its tool."""
-    if action is None:
-        return "an action"
-    shown = action.preview or {}
-    return str(shown.get("summary") or names.steps.get(action.step) or tools.title(action.tool))
 
 
 def _input(value: Any) -> str:
@@ -98,7 +80,8 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
         action = names.actions.get((line.position, index))
         step = names.steps.get(str(call.get("step")))
         tool = str(call.get("tool"))
-        own = about(action, names) if action else run_labels.CONTROLS.get(tool) or tools.title(tool)
+        first = action is not None and action.revision == 1  # a later one has a preview of other arguments
+        own = about(action, names) if first else run_labels.CONTROLS.get(tool) or tools.title(tool)
         wanted.append(step or own)
     text = str(line.content.get("text") or "")
     if not line.whole and not calls:
@@ -123,48 +106,6 @@ def _asked(line: Line, names: Names) -> Said:
     who, why = names.person(str(content.get("by") or "ckptsite")), str(content.get("reason") or "")
     title = f"Asked for: {what}"
     return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, text=why, action=action)
-
-
-def _verdict(line: Line, names: Names) -> Said:
-    content, action = line.content, names.action(line)
-    review = names.reviews.get(content.get("review") or 0)
-    match content.get("verdict"):
-        case "review":
-            title = f"Asked a person: {review.title if review else about(action, names)}"
-            return Said(
-                title=title,
-                icon="hourglass",
-                tone=ASK,
-                action=action,
-                review_id=review.pk if review else None,
-            )
-        case "plan" | "question":
-            title = review.title if review else "Approve the plan"
-            return Said(
-                title=f"Asked a person: {title}", icon="hourglass", tone=ASK, review_id=content.get("review")
-            )
-        case "pins":
-            text = str(content.get("reason") or "")
-            title = "Asked a person whether it goes on: what it started with has changed"
-            number = content.get("review")
-            return Said(title=title, icon="hourglass", tone=ASK, text=text, review_id=number)
-        case "in_doubt":
-            return Said(
-                title=f"Asked a person whether this happened: {about(action, names)}",
-                icon="circle-question-mark",
-                tone=DOUBT,
-                text=str(content.get("reason") or ""),
-                action=action,
-                review_id=review.pk if review else None,
-            )
-        case "deny":
-            title = f"Blocked by the rule “{content.get('rule', '')}”: {about(action, names)}"
-            return Said(title=title, icon="ban", tone=BAD, action=action)
-    return Said(
-        title=f"Allowed by the rule “{content.get('rule', '')}”: {about(action, names)}",
-        icon="shield-check",
-        action=action,
-    )
 
 
 def _decision(line: Line, names: Names) -> Said:

@@ -60,6 +60,8 @@ _ALARMS: dict[str, str] = {
     "backoff": "Tries again {}",
 }
 
+TRIED_OUT = "Tried out, nothing was sent."
+
 
 class Asked(NamedTuple):
     """One open question, as far as the sentence needs it."""
@@ -85,7 +87,7 @@ def sentence(
     """Return how the run stands, in one sentence."""
     match run.status:
         case lifecycle.Run.SUCCEEDED:
-            return run.summary or "All done."
+            return ended_well(run)
         case lifecycle.Run.CANCELLED:
             return _ended_by_stop(run)
         case lifecycle.Run.FAILED:
@@ -115,6 +117,13 @@ def sentence(
     else:
         text = _RESTS.get(run.reason, "Goes on as soon as a worker is free.")
     return f"{text} {_questions(asked)}" if asked else text
+
+
+def ended_well(run: models.Run) -> str:
+    """Return what a run says at its end; a dry run's own words, made of what it only tried out, don't stand alone."""
+    if run.mode == models.Run.Mode.DRY_RUN:
+        return f"{TRIED_OUT} {run.summary}".strip()
+    return run.summary or "All done."
 
 
 def _at_work(run: models.Run, now: datetime.datetime) -> str:

@@ -126,6 +126,11 @@ def test_other_arguments_are_a_new_revision_of_the_same_question(who: factories.
     assert (new["revision"], send(client, review, new).status_code) == ("2", 303)
     assert go(review.run).status == "succeeded"
     assert models.Action.objects.get(run=review.run).arguments()["note"] == "by hand"
+    log = text(client, reverse("run", args=[review.run_id]))
+    for words in ("Changed by you: ", "With a note.", ", as it was proposed first"):
+        assert words in log, words
+    review.refresh_from_db()
+    assert log.count(f"Asked a person: {review.title}") == 1
     assert "no longer asked" in text(client, place(review))
 
 
