@@ -62,7 +62,7 @@ def _attempt(run: models.Run) -> inspect_models.Attempt:
         title=run.title,
         status=run.status,
         dry_run=run.mode == models.Run.Mode.DRY_RUN,
-        sentence=run.summary or run.error,
+        sentence=words.ended_well(run) if run.status == lifecycle.Run.SUCCEEDED else run.error,
         created_at=run.created_at,
         current=run.mode == models.Run.Mode.LIVE and run.superseded_by_id is None,
     )

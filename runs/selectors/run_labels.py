@@ -16,7 +16,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     lifecycle.Action.SUPERSEDED: (QUIET, "skip-forward"),
     lifecycle.Action.FAILED: (BAD, "circle-alert"),
     lifecycle.Action.ABANDONED: (DOUBT, "circle-question-mark"),
-    lifecycle.Action.SIMULATED: (QUIET, "eye"),
+    lifecycle.Action.SIMULATED: (BUSY, "eye"),  # what a dry run is made for, so it is no routine
 }
 
 NOTES: dict[str, tuple[str, str, str]] = {

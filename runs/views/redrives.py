@@ -43,8 +43,14 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
     except refusals.Stale as refusal:
         errors, status = {"": refusal.message}, 409
     else:
-        messages.success(request, f"Run {new.pk} goes on from checkpoint {number}.")
-        held = given.hold and given.verb != "try_out"
+        tries = given.verb == "try_out"
+        does = (
+            f"tries it out from checkpoint {number}; nothing goes out"
+            if tries
+            else f"goes on from checkpoint {number}"
+        )
+        messages.success(request, f"Run {new.pk} {does}.")
+        held = given.hold and not tries
         return doors.lead(request, reverse("run-plan-edit" if held else "run", args=[new.pk]))
     page = redrive_page.page(run, number, post, errors=errors)
     return _draw(request, run, page, status=status)

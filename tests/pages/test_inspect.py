@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from runs import exact, models
 from runs.models import cuts, paths
-from runs.selectors import diff_page, documents, failures
+from runs.selectors import diff_page, documents, failures, words
 from runs.transitions import branches
 from runs.transitions.actor import Actor
 from tests import factories
@@ -104,6 +104,15 @@ def test_a_dry_run_is_taken_over_from_its_page(who: factories.People, as_: As) -
     number, by = checkpoint(run, "planned"), Actor(user=who.operator)
     dry = go(branches.fork(run.pk, checkpoint=number, reason="x", by=by, token="fork"))
     client, address = as_(who.operator), reverse("run-take-over", args=[dry.pk])
+    assert (dry.status, dry.summary) == ("succeeded", "All done.")
+    for place in (reverse("run", args=[dry.pk]), reverse("runs")):
+        assert f"{words.TRIED_OUT} All done." in text(client, place), place
+    log = text(client, reverse("run", args=[dry.pk]))
+    assert "Simulated, nothing was done." in re.sub(r"(?s)<details class=.fold.*?</details>", "", log)
+    assert ">Done<" not in log[log.index('class="timeline"') :]
+    effects = text(client, reverse("run-effects", args=[dry.pk]))
+    assert "A dry run has no effects of its own" in effects
+    assert f"{reverse('compare')}?a={run.pk}&amp;b={dry.pk}" in effects
     shown = text(client, f"{reverse('compare')}?a={run.pk}&b={dry.pk}")
     for said in (f"Take dry run {dry.pk} over", f"begins at checkpoint {number}", "Tried out, nothing sent"):
         assert said in shown, said

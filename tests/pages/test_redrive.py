@@ -114,6 +114,8 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     tried = send(client, run, page, verb="try_out", instructions="Be careful.", token="fork")
     dry = models.Run.objects.get(mode="dry_run")
     assert (tried.status_code, dry.agent_version.instructions) == (303, "Be careful.")
+    said = f"Run {dry.pk} tries it out from checkpoint {run.checkpoint_number}; nothing goes out."
+    assert said in text(client, reverse("run", args=[dry.pk]))
     assert send(client, run, page, verb="try_out", plan="1").status_code == 422
     right = json.dumps({"name": "right", "amount": "1.00"})
     assert send(client, run, page, **{name: right, "instructions": "Be careful."}).status_code == 303
