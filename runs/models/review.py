@@ -27,9 +27,11 @@ class Review(models.Model):
     title = models.CharField(max_length=300)
     content = ExactField()
     tier = models.PositiveSmallIntegerField(default=0)
-    # By these, earlier questions like this one are found: same tool and argument paths, and same reached target.
+    # By these, earlier questions like this one are found: of the same tool the same argument paths, reached target, and
+    # identity.
     shape = DigestField(null=True)
     target = DigestField(null=True)
+    same = DigestField(null=True)
 
     votes = models.PositiveSmallIntegerField(default=0)
     quorum = models.PositiveSmallIntegerField(default=1)
@@ -90,6 +92,11 @@ class Review(models.Model):
                 fields=["target", "-id"],
                 name="runs_review_target",
                 condition=Q(target__isnull=False, status=lifecycle.Review.APPROVED),
+            ),
+            models.Index(
+                fields=["same", "-id"],
+                name="runs_review_same",
+                condition=Q(same__isnull=False, status=lifecycle.Review.APPROVED),
             ),
         ]
 

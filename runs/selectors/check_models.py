@@ -45,6 +45,16 @@ class Similar:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """The same effect, released and done in another piece of work: there it counts as done, here it doesn't."""
+
+    review_id: int
+    run_id: int
+    run_title: str
+    at: Moment
+
+
+@dataclass(frozen=True, kw_only=True)
 class Since:
     """What is otherwise than when people were last asked about the same call."""
 

@@ -29,7 +29,7 @@ def facts(review: models.Review, arguments: Mapping[str, Any]) -> tuple[page_mod
             f"{tools.label(name).lower()} “{_as_given(name, value, arguments)}”"
             for name, value in identity.items()
         )
-        found.append(page_models.Fact(label="Done once per", value=tools.short(text, 300)))
+        found.append(page_models.Fact(label="In this work once per", value=tools.short(text, 300)))
     if isinstance(action.precondition, Mapping):
         found += [
             page_models.Fact(

@@ -37,6 +37,24 @@ def first_time(review: models.Review) -> tuple[str, ...]:
     )
 
 
+def elsewhere(review: models.Review) -> check_models.Elsewhere | None:
+    """Return the last time that the same effect was released and done in another piece of work, or None (1.16)."""
+    if review.same is None or review.kind != lifecycle.ReviewKind.ACTION:
+        return None
+    done = models.Review.objects.filter(
+        same=review.same,
+        status=lifecycle.Review.APPROVED,
+        pk__lt=review.pk,
+        action__status=lifecycle.Action.SUCCEEDED,
+    ).exclude(run__root=review.run.root_id)
+    last = done.select_related("run").order_by("-pk").first()
+    if last is None:
+        return None
+    return check_models.Elsewhere(
+        review_id=last.pk, run_id=last.run_id, run_title=last.run.title, at=last.closed_at or last.opened_at
+    )
+
+
 def similar(review: models.Review, arguments: Mapping[str, Any]) -> check_models.Similar | None:
     """Return the last approved question of the same tool with the same argument paths, and what is different."""
     if review.shape is None or review.kind != lifecycle.ReviewKind.ACTION:

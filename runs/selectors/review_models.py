@@ -203,6 +203,7 @@ class ReviewPage:
     question: review_questions.Question | None = None
     preparing: bool = False  # its arguments are others by now, and what they will do is being worked out
     similar: check_models.Similar | None = None
+    elsewhere: check_models.Elsewhere | None = None
     since: check_models.Since | None = None
     sources: tuple[check_models.Source, ...] = ()
     past: tuple[check_models.Past, ...] = ()

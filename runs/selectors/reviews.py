@@ -136,6 +136,7 @@ def page(
         plan=review_plan.lines(review),
         question=review_questions.asked(review),
         similar=review_likeness.similar(review, arguments),
+        elsewhere=review_likeness.elsewhere(review),
         since=review_likeness.since(review),
         sources=review_sources.sources(run, action, arguments, changes),
         past=review_past.past(run, action, viewer),

@@ -32,6 +32,8 @@ def test_first_time_and_beside_the_last_one_approved(who: factories.People, as_:
     again = only_review(go(factories.start(who.operator, step("lookup") | {"with": rows})))
     page = text(client, reverse("review", args=[again.pk]))
     assert "First time" not in page
+    assert "The same was released before and is done" in page  # in another piece of work (1.16)
+    assert f"run {first.run_id}</a>" in page
     assert "Beside the last one approved" in page
     assert "1 argument the same" in page
     assert "<del>1.00</del> → <ins>2.00</ins>" in page
@@ -39,6 +41,7 @@ def test_first_time_and_beside_the_last_one_approved(who: factories.People, as_:
     other = factories.held(who.operator, name="letter")
     page = text(client, reverse("review", args=[other.pk]))
     assert "has reached letter before" in page
+    assert "The same was released before" not in page
     # One that was rejected reaches nobody: it stays the first time.
     answer(other, who.reviewer, "reject")
     go(other.run)

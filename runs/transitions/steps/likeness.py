@@ -20,6 +20,11 @@ def target(action: models.Action) -> str | None:
     return exact.digest_of([action.tool, reached]) if reached else None
 
 
+def same(action: models.Action) -> str:
+    """Return the digest of tool and identity: what has it is the same effect, in whatever piece of work."""
+    return exact.digest_of([action.tool, action.identity_digest])
+
+
 def _paths(place: str, value: Any) -> Iterator[str]:
     """Return the place of each value; a list's items share one, so that lists of other lengths are alike."""
     if isinstance(value, Mapping) and value:

@@ -116,6 +116,7 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
         review.content = {**review.content, "alike": wider.shown(others[:SHOWN])}
     arguments = action.arguments()
     review.shape, review.target = likeness.shape(action, arguments), likeness.target(action)
+    review.same = likeness.same(action)
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))
