@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from runs import lifecycle, models, plan_changes, rights
 from runs.models import paths
@@ -60,7 +60,12 @@ def page(
     seen = paths.plan(run, mine.base) if mine.base != run.plan_version else None
     base = list(seen.steps) if seen is not None else whole
     steps = list(mine.steps) if mine.steps is not None else whole
-    rows = _rows(run, steps, stand, base, mine) if mine.steps is not None or draft is None else ()
+    losing = {
+        step.id: str(step.definition["title"])
+        for step in stand
+        if step.call is not None and plan_changes.overtakes(step, stand, steps)
+    }
+    rows = _rows(run, steps, stand, base, mine, losing) if mine.steps is not None or draft is None else ()
     head = next((at for at, row in enumerate(rows) if not row.locked), len(rows))
     free = [row.id for row in rows if not row.locked] or [""]
     mine_of = plan_compare.comparison("What you change", base, steps)
@@ -74,6 +79,7 @@ def page(
         last=_last(rows),
         top=free[0],
         bottom=free[-1],
+        losing=tuple(losing.values()),
         text=mine.text,
         reason=mine.reason,
         opened=mine.opened,
@@ -157,6 +163,7 @@ def _rows(
     stand: list[plan_changes.Standing],
     base: Sequence[plan_changes.Step],
     draft: plan_draft.Draft,
+    losing: Collection[str],
 ) -> tuple[plan_models.Row, ...]:
     version = run.agent_version
     known = {step.id: step for step in stand}
@@ -176,7 +183,7 @@ def _rows(
             standing=known.get(step["id"]),
             change=changes.get(step["id"]),
             doubts=tuple(doubts.get(step["id"], ())),
-            loses=_loses(known.get(step["id"]), stand, steps),
+            loses=step["id"] in losing,
             draft=draft,
         )
         for number, step in enumerate(steps, start=1)
@@ -197,14 +204,6 @@ def _last(rows: Sequence[plan_models.Row]) -> str:
     """Return the step behind which a new one goes at the end: the last one, or the one before the run's end."""
     ids = [row.id for row in rows if not row.ends]
     return ids[-1] if ids else ""
-
-
-def _loses(
-    step: plan_changes.Standing | None,
-    stand: list[plan_changes.Standing],
-    steps: Sequence[plan_changes.Step],
-) -> bool:
-    return step is not None and step.call is not None and plan_changes.overtakes(step, stand, steps)
 
 
 def _against_agent(

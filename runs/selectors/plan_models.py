@@ -81,6 +81,7 @@ class EditorPage:
     last: str  # the step behind which a new one goes at the end
     top: str  # the first step that can be moved, and the last
     bottom: str
+    losing: tuple[str, ...]  # the steps for which saving takes back what was asked or approved
     text: str
     reason: str
     opened: str

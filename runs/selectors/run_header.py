@@ -97,6 +97,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         retry=run_retry.of(asked, viewer),
         lineage=_lineage(run),
         beside=_beside(run),
+        lost=_lost(run),
         last_good=failures.last_good(run) if run.status == lifecycle.Run.FAILED else None,
     )
 
@@ -203,6 +204,22 @@ def _lineage(run: models.Run) -> str:
     if run.root_id != run.pk:
         return "Takes back one effect" if _takes_back(run.pk) else "A later attempt of an earlier run"
     return "Separate work, begun from an earlier run" if run.path else ""
+
+
+def _lost(run: models.Run) -> tuple[str, ...]:
+    """Return the steps for which the newest plans take back what was asked, until the engine has closed it."""
+    if run.folded == run.inbox:
+        return ()
+    rows = models.Fact.objects.filter(run=run, kind=models.Fact.Kind.PLAN_EDIT, number__gt=run.folded)
+    keys = {step for fact in rows.order_by("number") for _, _, step in fact.content["overtaken"]}
+    titles = dict(
+        models.PlanStep.objects.filter(run=run, key__in=keys).order_by("order").values_list("key", "title")
+    )
+    gone = len(keys - titles.keys())
+    return (
+        *titles.values(),
+        *([f"{gone} step{'s' if gone > 1 else ''} no longer in the plan"] if gone else []),
+    )
 
 
 def _takes_back(run_id: int) -> bool:

@@ -88,6 +88,7 @@ class RunHeader:
     lineage: str = ""  # "Attempt 2 of this work", or empty
     beside: int | None = None  # an attempt of the same work to compare it with
     last_good: int | None = None  # the newest checkpoint before a failure
+    lost: tuple[str, ...] = ()  # steps whose open questions a newer plan takes back once the run goes on
 
 
 @dataclass(frozen=True, kw_only=True)

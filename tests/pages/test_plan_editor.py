@@ -70,6 +70,9 @@ def test_the_editor_without_scripts(who: factories.People, as_: As) -> None:
     assert [one["id"] for one in shown(page)] == ["allowed", "lookup", "look", "end"]
     assert "1 moved" in page
     assert "no longer counts once this is saved" in page  # it was asked about with nothing before it
+    taken_back = re.search(r"Saving takes back.*?</ul>", page, re.DOTALL)
+    assert taken_back is not None
+    assert re.findall(r"<li[^>]*>([^<]*)", taken_back[0]) == ["Do m\u00e4il"]  # then the sign that isn't seen
     page = change(client, run, page, "gate:allowed").content.decode()
     assert "Somebody is asked before this step" in page
     page = change(client, run, page, "insert:allowed").content.decode()
@@ -95,8 +98,12 @@ def test_the_editor_without_scripts(who: factories.People, as_: As) -> None:
     assert models.Plan.objects.filter(run=run).count() == 1
     response = change(client, run, page, "save")
     assert (response.status_code, response.headers["Location"]) == (303, reverse("run-plan", args=[run.pk]))
+    assert "The plan has changed" in text(
+        client, reverse("run-plan", args=[run.pk])
+    )  # its question still stands
     go(run)
     page = text(client, reverse("run-plan", args=[run.pk]))
+    assert "The plan has changed" not in page
     assert "Version 2 by operator-1" in page
     assert "operator-1 wants to be asked first" in page
     assert "Wrong customer." in text(client, reverse("run", args=[run.pk]))
