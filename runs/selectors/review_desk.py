@@ -52,9 +52,15 @@ def _people(review: models.Review, viewer: deciding.Viewer) -> tuple[inbox_model
     return tuple(
         inbox_models.Person(
             value=row.pk,
-            label="Me" if row.pk == viewer.user.pk else row.display(),
+            label="Me" if row.pk == viewer.user.pk else _named(row),
             me=row.pk == viewer.user.pk,
         )
         for row in found
         if row.pk != viewer.user.pk or has is not None
     )
+
+
+def _named(person: models.User) -> str:
+    """Return the name with the user name, so that two people of one name can be told apart."""
+    name, user_name = person.display(), person.get_username()
+    return name if name == user_name else f"{name} ({user_name})"

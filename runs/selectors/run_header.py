@@ -192,18 +192,23 @@ def waits(run: models.Run) -> str:
     return ""
 
 
-def _lineage(run: models.Run) -> str:
+def _lineage(run: models.Run) -> run_models.Lineage | None:
+    """Return what this attempt is to another one, which its words name; None where it stands alone."""
+    other, said = _beside(run), ""
     if run.mode == models.Run.Mode.DRY_RUN:
-        return f"Tried out beside run {_beside(run)}"
-    if run.superseded_by_id is not None:
-        return (
-            "Something of it is taken back"
-            if _takes_back(run.superseded_by_id)
-            else "A later attempt took over"
+        said = "Tried out beside run {}"
+    elif run.superseded_by_id is not None:
+        other = run.superseded_by_id
+        said = (
+            "Run {} takes something of it back"
+            if _takes_back(other)
+            else "A later attempt, run {}, took over"
         )
-    if run.root_id != run.pk:
-        return "Takes back one effect" if _takes_back(run.pk) else "A later attempt of an earlier run"
-    return "Separate work, begun from an earlier run" if run.path else ""
+    elif run.root_id != run.pk:
+        said = "Takes back one effect of run {}" if _takes_back(run.pk) else "A later attempt of run {}"
+    elif run.path:
+        said = "Separate work, begun from run {}"
+    return run_models.Lineage(words=said.format(other), run_id=other) if said and other else None
 
 
 def _lost(run: models.Run) -> tuple[str, ...]:

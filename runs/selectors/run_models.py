@@ -57,6 +57,14 @@ class Unusable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lineage:
+    """What an attempt is to another one: "A later attempt of run 4"."""
+
+    words: str
+    run_id: int  # the other one
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunHeader:
     run_id: int
     title: str
@@ -85,7 +93,7 @@ class RunHeader:
     ]  # name = URL name: run, run-plan, run-transcript, run-effects, run-usage
     may_redrive: bool = False
     retry: Retry | None = None
-    lineage: str = ""  # "Attempt 2 of this work", or empty
+    lineage: Lineage | None = None  # what it is to another attempt
     beside: int | None = None  # an attempt of the same work to compare it with
     last_good: int | None = None  # the newest checkpoint before a failure
     lost: tuple[str, ...] = ()  # steps whose open questions a newer plan takes back once the run goes on

@@ -159,11 +159,12 @@ def test_hand_over_shows_whose_it_is_and_locks_nobody_out(who: factories.People,
     """The other sees who handed it over and why; it leaves the list of the rest until it is due; anybody may decide."""
     review = factories.held(who.operator)
     rita, nora = factories.person("rita", "reviewer"), factories.person("nora", "reviewer")
+    models.User.objects.filter(pk=nora.pk).update(first_name="Nora", last_name="Hale")
     desk.snooze(review.pk, "1h", by=Actor(user=rita))
     client, to = as_(who.reviewer), as_(rita)
     page = text(client, reverse("review", args=[review.pk]))
     people = re.findall(r'<option value="(\d+)">([^<]*)</option>', page[page.index('id="f-to"') :])
-    assert [name for _, name in people] == ["admin-1", "nora", "rita"]
+    assert [name for _, name in people] == ["admin-1", "Nora Hale (nora)", "rita"]
     status, page = post(client, "review-hand-over", review, to=rita.pk, note=" ")
     assert (status, "Say why rita gets this" in page) == (422, True)
     status, page = post(client, "review-hand-over", review, to=who.operator.pk, note="Kept <b>text</b>")

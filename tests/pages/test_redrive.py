@@ -122,6 +122,10 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     old, new = models.Run.objects.filter(mode="live").order_by("pk")
     go(old)
     go(new)
+    place, other = (reverse("run", args=[one.pk]) for one in (old, new))
+    assert f'<a href="{place}">A later attempt of run {old.pk}</a>' in text(client, other)
+    assert f'<a href="{other}">A later attempt, run {new.pk}, took over</a>' in text(client, place)
+    assert f">run {new.pk} ·" in text(client, reverse("runs"))
     action = only_review(new).action
     assert action is not None
     assert action.arguments()["name"] == "right"
