@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,35 @@ def blocks(before: Sequence[Any], after: Sequence[Any], effort: Effort | None = 
     ends = (len(before) - last, len(after) - last)
     found = [(True, first, first), *_middle(before[first : ends[0]], after[first : ends[1]], effort)]
     return list(_joined([*found, (True, last, last)]))
+
+
+def pairs(
+    before: Sequence[Sequence[Any]], after: Sequence[Sequence[Any]], effort: Effort | None = None
+) -> Iterator[tuple[int | None, int | None]]:
+    """Yield which item stands beside which, each of both sequences once, in the order of the first as far as it goes.
+
+    An item is a row of names, the first of which every item has (others may be None). Those that keep their order by
+    the first name are found first, then what is elsewhere in the other one, by each name in turn.
+    """
+    beside: dict[int, int] = {}
+    for block in blocks([names[0] for names in before], [names[0] for names in after], effort):
+        if block.same:
+            beside.update(zip(block.before, block.after, strict=True))
+    for which in range(len(before[0]) if before else 0):
+        taken, waiting = set(beside.values()), defaultdict[Any, list[int]](list)
+        for j in range(len(after) - 1, -1, -1):
+            if j not in taken and after[j][which] is not None:
+                waiting[after[j][which]].append(j)
+        for i, names in enumerate(before):
+            if i not in beside and waiting.get(names[which]):
+                beside[i] = waiting[names[which]].pop()
+    known = set(beside.values())
+    alone = [j for j in range(len(after)) if j not in known]
+    for i in range(len(before)):
+        while i in beside and alone and alone[0] < beside[i]:
+            yield None, alone.pop(0)
+        yield i, beside.get(i)
+    yield from ((None, j) for j in alone)
 
 
 def _common(pairs: Iterator[tuple[Any, Any]]) -> int:

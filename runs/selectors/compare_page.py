@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
 
 from runs import alignment, exact, lifecycle, models, rights, state
 from runs.models import cuts, paths
-from runs.selectors import deciding, documents, inspect_models, now, past, take_over, tools, words
+from runs.selectors import compare_effects, deciding, inspect_models, now, past, take_over, tools, words
 
 STEPS = 300
 ATTEMPTS = 20
@@ -34,6 +35,7 @@ def page(a: models.Run | None, b: models.Run | None, viewer: deciding.Viewer) ->
     ends = [_end(a), _end(b)]
     start = past.last_reply(ends[0], until=common) - 1
     left, right = (past.calls(end, after=start) for end in ends)
+    known = compare_effects.actions((ends[0], left), (ends[1], right))
     shared = paths.checkpoints(a).filter(position__lte=common).order_by("-position").first()
     dry = next((run for run in (a, b) if run.mode == models.Run.Mode.DRY_RUN), None)
     return inspect_models.ComparePage(
@@ -42,9 +44,9 @@ def page(a: models.Run | None, b: models.Run | None, viewer: deciding.Viewer) ->
         choices=_choices(a, b),
         shared=shared.number or 0 if shared is not None else 0,
         figures=_figures(a, b, past.counted(shared.counters if shared is not None else None)),
-        rows=tuple(_rows(_cells(ends[0], left), _cells(ends[1], right))),
+        rows=tuple(_rows(_cells(ends[0], left, known), _cells(ends[1], right, known))),
         whole=left.whole and right.whole and max(len(left.calls), len(right.calls)) <= STEPS,
-        effects=tuple(_effects(ends[0], ends[1], left, right)),
+        effects=tuple(compare_effects.pairs(ends[0], ends[1], left, right, known)),
         over=take_over.form(dry, {}) if dry is not None and viewer.may(rights.Act.REDRIVE) else None,
     )
 
@@ -92,11 +94,17 @@ def _choices(a: models.Run, b: models.Run | None) -> tuple[inspect_models.Group,
     )
 
 
-Keyed = tuple[tuple[str, str], inspect_models.Cell]
+@dataclass(frozen=True, kw_only=True)
+class Keyed:
+    """A step of one attempt, with what makes it the same step in another one."""
+
+    cell: inspect_models.Cell
+    step: object  # of the plan, a loop's row for instance; else what it reaches, else the tool
+    effect: tuple[str, str] | None  # what it reaches, whichever step it is of
+    does: str
 
 
-def _cells(end: cuts.Cut, calls: past.Calls) -> list[Keyed]:
-    """Return each step with what makes it the same step in another attempt: the plan's step, else the tool."""
+def _cells(end: cuts.Cut, calls: past.Calls, known: compare_effects.Actions) -> list[Keyed]:
     titles = dict(
         models.PlanStep.objects.filter(run=end.run, key__in={call.step for call in calls.calls.values() if call.step})
         .values_list("key", "title")
@@ -113,7 +121,9 @@ def _cells(end: cuts.Cut, calls: past.Calls) -> list[Keyed]:
             text=tools.short(text, TEXT),
             position=call_id[0],
         )
-        found.append(((call.step or call.tool, _does(call, calls)), cell))
+        effect = compare_effects.effect(end, call_id, known)
+        step = call.step or effect or call.tool
+        found.append(Keyed(cell=cell, step=step, effect=effect, does=_does(call, calls)))
     return found
 
 
@@ -125,31 +135,28 @@ def _does(call: state.CallState, calls: past.Calls) -> str:
     )
 
 
-def _rows(left: Sequence[Keyed], right: Sequence[Keyed]) -> Any:
+def _rows(left: Sequence[Keyed], right: Sequence[Keyed]) -> Iterator[inspect_models.StepRow]:
     """Yield the steps side by side; the first that isn't the same in both is marked."""
     parted = False
-    for block in alignment.blocks([key[0] for key, _ in left], [key[0] for key, _ in right]):
-        if block.same:
-            pairs: list[tuple[Keyed | None, Keyed | None]] = [
-                (left[i], right[j]) for i, j in zip(block.before, block.after, strict=True)
-            ]
-        else:
-            pairs = [*((left[i], None) for i in block.before), *((None, right[j]) for j in block.after)]
-        for one, other in pairs:
-            kind = _kind(one, other)
-            yield inspect_models.StepRow(
-                kind=kind,
-                a=one[1] if one else None,
-                b=other[1] if other else None,
-                first=kind != "same" and not parted,
-            )
-            parted = parted or kind != "same"
+    pairs = alignment.pairs(
+        [(one.step, one.effect) for one in left], [(one.step, one.effect) for one in right]
+    )
+    for i, j in pairs:
+        one, other = None if i is None else left[i], None if j is None else right[j]
+        kind = _kind(one, other)
+        yield inspect_models.StepRow(
+            kind=kind,
+            a=one.cell if one else None,
+            b=other.cell if other else None,
+            first=kind != "same" and not parted,
+        )
+        parted = parted or kind != "same"
 
 
 def _kind(one: Keyed | None, other: Keyed | None) -> str:
     if one is None or other is None:
         return "added" if one is None else "removed"
-    return "same" if one[0] == other[0] else "changed"
+    return "same" if (one.step, one.does) == (other.step, other.does) else "changed"
 
 
 def _figures(a: models.Run, b: models.Run, shared: state.Counters) -> tuple[inspect_models.Figure, ...]:
@@ -177,27 +184,3 @@ def _figures(a: models.Run, b: models.Run, shared: state.Counters) -> tuple[insp
         inspect_models.Figure(label=label, unit=unit, a=of(a), b=of(b), differs=of(a) != of(b))
         for label, unit, of in pairs
     )
-
-
-def _effects(one: cuts.Cut, other: cuts.Cut, left: past.Calls, right: past.Calls) -> Any:
-    """Yield what either did outside since they parted, and what a dry run would have done."""
-    here = {row.key: row for row in documents.effects(one)}
-    there = {row.key: row for row in documents.effects(other)}
-    runs, common = {run for run, _ in one.path}, cuts.shared(one.path, other.path)
-    for key, row in {**here, **there}.items():
-        if row.owner.run_id in runs and (row.owner.receipt_position or row.owner.reply_position) <= common:
-            continue  # done before they parted
-        yield inspect_models.EffectPair(
-            what=documents.what(row),
-            a=here[key].state if key in here else "",
-            b=there[key].state if key in there else "",
-            run_id=row.owner.run_id,
-        )
-    for side, calls in (("a", left), ("b", right)):
-        for call_id, call in calls.calls.items():
-            if call.status == lifecycle.Action.SIMULATED:
-                value = calls.results.get(call_id, {}).get("value") or {}
-                what = str(value.get("summary") or tools.title(call.tool))
-                yield inspect_models.EffectPair(
-                    what=what, a="would" if side == "a" else "", b="would" if side == "b" else "", run_id=0
-                )

@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Left
 
 from runs import lifecycle, models, state
 from runs.models import cuts
-from runs.selectors import ledger, past
+from runs.selectors import ledger, past, tools
 
 EFFECTS = 1_000
 
@@ -131,7 +131,7 @@ def key_of(call: state.CallId) -> str:
 
 def what(row: models.Occurrence) -> str:
     """Return an effect in words."""
-    return str((row.owner.preview or {}).get("summary") or row.tool)
+    return str((row.owner.preview or {}).get("summary") or tools.title(row.tool))
 
 
 def _result(call: state.CallState, content: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -182,10 +182,13 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectPair:
+    """An effect of either, or of both: a state, "kept" (another attempt did it), "would", or nothing."""
+
     what: str
-    a: str  # a state, "would" or empty
-    b: str
-    run_id: int
+    a: str = ""
+    b: str = ""
+    before: int = 0  # the run that did it before, where neither of the two did
+    state: str = ""  # how it stands today, where it happened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,3 +215,8 @@ class ComparePage:
     over: run_models.TakeOver | None = None
     error: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def went_out(self) -> int:
+        """Return how many effects either did or tried out; what both only kept isn't one."""
+        return sum(not pair.before for pair in self.effects)

@@ -96,3 +96,11 @@ def test_hostile_sizes_are_cut_short() -> None:
     assert [row.kind for row in found] == [wording.CHANGED]
     assert patches.changes(list(range(4_000)), list(range(4_000, 0, -1)), effort=alignment.Effort())
     assert time.monotonic() - begun < 5
+
+
+def test_each_item_stands_beside_its_like_wherever_that_is() -> None:
+    """In order first, then by name, then by the other name; what has none stays alone where it is."""
+    before = [("a", None), ("b", "to Ann"), ("c", None), ("gone", None)]
+    after = [("new", None), ("c", None), ("a", None), ("x", "to Ann")]
+    assert list(alignment.pairs(before, after)) == [(None, 0), (0, 2), (1, 3), (2, 1), (3, None)]
+    assert list(alignment.pairs([], [("a",)])) == [(None, 0)]

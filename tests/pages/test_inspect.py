@@ -98,6 +98,33 @@ def test_checkpoints_and_what_differs_between_them(who: factories.People, as_: A
     assert queries(client, f"{address}?a={number}&b={run.checkpoint_number}") <= 30
 
 
+def test_what_neither_of_two_did_again_and_what_both_did_stand_in_one_row_each(
+    who: factories.People, as_: As
+) -> None:
+    steps = [step("look", "it"), step("allowed", "draft"), step("lookup", "pay")]
+    run = go(factories.start(who.operator, *steps))
+    number, by = checkpoint(run, "planned"), Actor(user=who.operator)
+    dry = go(branches.fork(run.pk, checkpoint=number, reason="x", by=by, token="fork"))
+    new = redrive(run, number, who.operator)
+    go(run)
+    new = through(new, who.reviewer)
+    page = text(as_(who.viewer), f"{reverse('compare')}?a={new.pk}&b={dry.pk}")
+    out = page[
+        page.index('<h2 id="effects-title"') : page.index('<section class="card diff" aria-labelledby="steps')
+    ]
+    said = [" ".join(re.sub("<[^>]+>", " ", row).split()) for row in out.split("<li>")]
+    assert said == [
+        "What went out since they part 1",
+        f"Will do pay. run {new.pk} Happened run {dry.pk} Tried out, nothing sent",
+        f"Do it was done before by run {run.pk} , kept",
+    ]
+    assert "has no such step" not in page
+    assert page.count('<li class="pair') == 3
+    beside = text(as_(who.viewer), f"{reverse('compare')}?a={run.pk}&b={new.pk}")
+    rows = " ".join(re.sub("<[^>]+>", " ", beside).split())
+    assert f"Do it run {run.pk} Happened run {new.pk} Done earlier, not repeated" in rows
+
+
 def test_a_dry_run_is_taken_over_from_its_page(who: factories.People, as_: As) -> None:
     """The live attempt goes on from where the dry run began; the same form twice makes one; what was typed is kept."""
     run = go(factories.start(who.operator, step("look", "it"), step("lookup", "pay")))
