@@ -116,13 +116,13 @@ def test_what_neither_of_two_did_again_and_what_both_did_stand_in_one_row_each(
     assert said == [
         "What went out since they part 1",
         f"Will do pay. run {new.pk} Happened run {dry.pk} Tried out, nothing sent",
-        f"Do it was done before by run {run.pk} , kept",
+        f"world.allowed was done before by run {run.pk} , kept",
     ]
     assert "has no such step" not in page
     assert page.count('<li class="pair') == 3
     beside = text(as_(who.viewer), f"{reverse('compare')}?a={run.pk}&b={new.pk}")
     rows = " ".join(re.sub("<[^>]+>", " ", beside).split())
-    assert f"Do it run {run.pk} Happened run {new.pk} Done earlier, not repeated" in rows
+    assert f"world.allowed run {run.pk} Happened run {new.pk} Done earlier, not repeated" in rows
 
 
 def test_a_dry_run_is_taken_over_from_its_page(who: factories.People, as_: As) -> None:
