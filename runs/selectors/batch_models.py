@@ -1,9 +1,20 @@
 """What the pages about many questions at once show. Conventions as in `page_models`."""
 
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from runs.selectors.page_models import Fact
 from runs.selectors.review_models import Preview
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One value under its column."""
+
+    column: str
+    text: str
+    long: bool  # it is read as a text, not at a glance
+    whole: str  # the whole of what `text` is only the beginning of, else empty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +24,7 @@ class Item:
     review_id: int
     effect: str
     run_title: str
-    pairs: tuple[tuple[str, str], ...]  # the group's columns and the values under them
+    cells: tuple[Cell, ...]  # the values under the group's columns
     preview: Preview
     arguments: str  # the stored canonical JSON text, whole
     digest: str
@@ -62,13 +73,21 @@ class Draft:
     group: int = 0
     reason: str = ""
     errors: dict[str, str] = field(default_factory=dict)
+    unfolded: tuple[str, ...] = ()  # parts of the page that were open
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPage:
     groups: tuple[Group, ...]
     alone: tuple[Alone, ...]
+    asked: tuple[int, ...]  # all that were selected
     back: str = ""  # query string of the list that the person came from
+
+    @property
+    def query(self) -> str:
+        """Return the query string of this page, which a refused answer keeps."""
+        selected = [("review", str(number)) for number in self.asked]
+        return urlencode([*selected, *([("from", self.back)] if self.back else [])])
 
 
 @dataclass(frozen=True, kw_only=True)

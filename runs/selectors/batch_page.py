@@ -26,6 +26,8 @@ WHOLE = 200
 """So many lines of arguments are shown unfolded."""
 SHORT = 300
 """So much of a value stands in the table; where one has more, each question is opened before it is ticked."""
+GLANCE = 80
+"""So long a value is read at a glance; a longer one gets more width."""
 MARK = "."
 EMPTY = "(empty)"
 Place = tuple[str, ...]
@@ -62,6 +64,7 @@ def page(
             for number, rows in enumerate(groups.values(), start=1)
         ),
         alone=tuple(alone),
+        asked=tuple(review_ids[:MOST_SHOWN]),
         back=back,
     )
 
@@ -185,7 +188,7 @@ def _item(
         review_id=row.pk,
         effect=inbox_rows.effect_of(row),
         run_title=row.run.title,
-        pairs=tuple((name, tools.short(text, SHORT)) for name, text in pairs),
+        cells=tuple(_cell(name, text) for name, text in pairs),
         preview=replace(shown, attachments=review_files.attachments(value)),
         arguments=exact.text_of(value),
         digest=row.action.digest,
@@ -193,6 +196,15 @@ def _item(
         seen=f"{mark}{MARK}{secrets.token_urlsafe(18)}",
         ticked=was == mark if ticked is not None else at_first,
         changed=was is not None and was != mark,
+    )
+
+
+def _cell(column: str, text: str) -> batch_models.Cell:
+    return batch_models.Cell(
+        column=column,
+        text=tools.short(text, SHORT),
+        long="\n" in text or len(text) > GLANCE,
+        whole=text if len(text) > SHORT else "",
     )
 
 

@@ -49,7 +49,8 @@ def _decide(request: doors.Request, chosen: filters.Filters) -> HttpResponse:
                 request, "batch_report.html", {"section": "inbox", "report": report, "verdict": given.verdict}
             )
     page = page or _page(request, given, chosen)
-    draft = batch_models.Draft(group=given.group, reason=given.reason, errors=errors)
+    unfolded = tuple(request.POST.getlist("unfolded"))
+    draft = batch_models.Draft(group=given.group, reason=given.reason, errors=errors, unfolded=unfolded)
     return render(request, "batch.html", _context(page, draft), status=422)
 
 
@@ -57,7 +58,7 @@ def _page(request: doors.Request, given: forms.Given, chosen: filters.Filters) -
     """Return the page of a form that was refused, with what was ticked and hasn't changed since."""
     return selector.page(
         doors.viewer(request),
-        given.shown,
+        forms.ids(request.GET.getlist("review")) or given.shown,
         most=batches.MOST,
         ticked={number: seen.mark for number, seen in given.ticked.items()},
         back=chosen.query,

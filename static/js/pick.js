@@ -8,7 +8,14 @@ function count(form) {
   bar.querySelector("[data-pick-words]").textContent = some === 1 ? "1 selected" : `${some} selected`;
 }
 
+// A refused answer draws the page again: it tells which parts were unfolded.
+function mark(part) {
+  const told = part.querySelector(":scope > [data-unfolded]");
+  if (told) told.disabled = !part.open;
+}
+
 export function refresh() {
+  for (const part of document.querySelectorAll("form[data-batch] details")) mark(part);
   for (const form of document.querySelectorAll("form[data-batch]")) count(form);
 }
 
@@ -25,6 +32,9 @@ export function start() {
     for (const box of boxes) box.checked = on;
     refresh();
   });
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("form[data-batch] details")) mark(event.target);
+  }, { capture: true });
   window.addEventListener("pageshow", refresh);
   // A form that was answered by a whole page: what became of it, or what is wrong with it, comes first.
   document.querySelector("h1[data-focus], form[data-batch] [data-error-summary] [data-focus]")?.focus();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -82,6 +83,13 @@ def test_what_was_shown_is_what_is_decided(who: factories.People, as_: As) -> No
     status, again = send(client, form(page, *reviews, verdict="reject", reason=" "))
     assert (status, "Say why you reject them" in again) == (422, True)
     assert ticked(again) == 5  # what was ticked stays so
+    assert again.count("<details open>") == 5
+    kept = {html.unescape(found) for found in re.findall(r'action="([^"]*batch/[^"]*)"', again)}
+    assert kept == {
+        address(sorted(reviews, key=lambda row: row.pk))
+    }  # the address of the page that was refused
+    folded = send(client, form(page, verdict="reject", reason="", unfolded=str(reviews[0].pk)))[1]
+    assert folded.count("<details open>") == 1
     status, again = send(client, form(page, *reviews, verdict="approve"))
     assert (status, "at this tier every approval needs a reason" in again) == (422, True)
     assert not models.Decision.objects.exists()
