@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from runs import exact
 from runs.forms import amounts
 from runs.measures import Measure
+from runs.selectors import redrive_models
 
 EFFECT, CALL, RAISE = "effect.", "call.", "raise."
 
@@ -30,9 +31,11 @@ class Given:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def read(post: Mapping[str, str], before: Mapping[str, str]) -> Given:
-    """Return what was sent; `before` holds the arguments of the open calls as the form showed them, by field name."""
+def read(post: Mapping[str, str], calls: Sequence[redrive_models.OpenCall]) -> Given:
+    """Return what was sent; `calls` are the open ones as the form showed them."""
     errors: dict[str, str] = {}
+    if not post.get("reason", "").strip():
+        errors["reason"] = "Say why it goes on from there; the reason stays in its record."
     return Given(
         checkpoint=number(post.get("checkpoint")),
         seen=number(post.get("seen")),
@@ -44,7 +47,7 @@ def read(post: Mapping[str, str], before: Mapping[str, str]) -> Given:
             for name, value in post.items()
             if name.startswith(EFFECT) and (effect := number(name.removeprefix(EFFECT))) is not None
         },
-        arguments=_arguments(post, before, errors),
+        arguments=_arguments(post, calls, errors),
         raises=_raises(post, errors),
         instructions=post.get("instructions"),
         hold="plan" in post,
@@ -58,19 +61,30 @@ def number(text: str | None) -> int | None:
 
 
 def _arguments(
-    post: Mapping[str, str], before: Mapping[str, str], errors: dict[str, str]
+    post: Mapping[str, str], calls: Sequence[redrive_models.OpenCall], errors: dict[str, str]
 ) -> dict[tuple[int, int], Any]:
-    """Return the arguments that were typed otherwise, by call."""
+    """Return the arguments that were typed otherwise, by call: the JSON, and over it the texts of fields."""
     found = {}
-    for name, shown in before.items():
-        text = post.get(name)
-        if text is None or text.split() == shown.split():
+    for call in calls:
+        text = post.get(call.name, call.shown)
+        texts = {
+            field.name.removeprefix(f"{call.name}."): typed
+            for field in call.fields
+            if (typed := post.get(field.name, field.value).replace("\r\n", "\n")) != field.value
+        }
+        as_json = text.split() != call.shown.split()
+        if not as_json and not texts:
             continue
-        position, _, index = name.removeprefix(CALL).partition("-")
         try:
-            found[int(position), int(index)] = exact.parse(text)
+            value = exact.parse(text if as_json else call.shown)
         except exact.NotExact as error:
-            errors[name] = str(error)
+            errors[call.name] = str(error)
+            continue
+        if texts and not isinstance(value, Mapping):
+            errors[call.name] = 'The arguments are an object: {"name": value}.'
+            continue
+        position, _, index = call.name.removeprefix(CALL).partition("-")
+        found[int(position), int(index)] = {**value, **texts} if texts else value
     return found
 
 

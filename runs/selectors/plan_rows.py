@@ -132,11 +132,12 @@ def _arguments(body: Mapping[str, Any], *, bound: bool) -> list[plan_models.Inpu
     known = tool.schema().get("properties", {}) if tool else {}
     if not isinstance(given, Mapping) or not given or given.keys() - known.keys():
         return [_field("with", "Arguments, as JSON", "json", _json(given), hint=hint)]
-    found = [_argument(name, given[name], known[name]) for name in known if name in given]
+    found = [argument(name, given[name], known[name]) for name in known if name in given]
     return [*found, _field("with", "Further arguments, as JSON", "json", "", hint=hint)]
 
 
-def _argument(name: str, value: Any, schema: Mapping[str, Any]) -> plan_models.Input:
+def argument(name: str, value: Any, schema: Mapping[str, Any]) -> plan_models.Input:
+    """Return the field of one argument: a text as it is, anything else as JSON."""
     label = str(schema.get("title") or tools.label(name))
     if isinstance(value, str) and plan_draft.plain(value):
         kind = "area" if "\n" in value or len(value) > LONG else "text"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
 
 from runs import lifecycle, models, state
 from runs.models import paths
-from runs.selectors import plan_draft, redrive_models, tools
+from runs.selectors import plan_draft, plan_models, plan_rows, redrive_models, tools
 
 Kind = lifecycle.EntryKind
 KINDS = (Kind.REPLY, Kind.CALL, Kind.REVISION, Kind.VERDICT, Kind.DECISION, Kind.INTENT, Kind.RECEIPT,
@@ -54,8 +55,23 @@ def open_at(
                 text=str(given.get(name, shown)),
                 shown=shown,
                 failed=call.id in failed,
+                fields=_fields(name, call.tool, arguments.get(call.id), given),
             )
         )
+    return tuple(found)
+
+
+def _fields(name: str, tool_name: str, value: Any, given: Mapping[str, Any]) -> tuple[plan_models.Input, ...]:
+    """Return a field for each argument that is a text which can be read as it is; the tool knows it by this name."""
+    tool = tools.find(tool_name)
+    known = tool.schema().get("properties", {}) if tool else {}
+    if not isinstance(value, Mapping):
+        return ()
+    found = []
+    for key in known:
+        if isinstance(value.get(key), str) and plan_draft.plain(value[key]):
+            one, field = plan_rows.argument(key, value[key], known[key]), f"{name}.{key}"
+            found.append(replace(one, name=field, value=str(given.get(field, one.value))))
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field
 
-from runs.selectors import page_models, run_models
+from runs.selectors import page_models, plan_models, run_models
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +46,18 @@ class Left:
 class OpenCall:
     """A call that is open at the checkpoint: it is proposed again, with other arguments if somebody writes them."""
 
-    name: str  # of the form's field
+    name: str  # of the form's field with all arguments as JSON
     title: str
     tool: str
     text: str  # as typed
     shown: str  # as it stands
     failed: bool  # it is the one that failed later
+    fields: tuple[plan_models.Input, ...] = ()  # one for each argument that is a text, as typed
+
+    @property
+    def changed(self) -> bool:
+        """Return whether the JSON was typed otherwise."""
+        return self.text.split() != self.shown.split()
 
 
 @dataclass(frozen=True, kw_only=True)

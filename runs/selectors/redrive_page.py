@@ -128,11 +128,10 @@ def separate(
     return replace(found, left=tuple(_left(row, given) for row in earlier))
 
 
-def arguments_at(run: models.Run, number: int | None) -> dict[str, str]:
-    """Return the arguments of the calls that are open at a checkpoint, by field name, as the form shows them."""
+def calls_at(run: models.Run, number: int | None) -> tuple[redrive_models.OpenCall, ...]:
+    """Return the calls that are open at a checkpoint, as the form shows them before anything is typed."""
     line = None if number is None else paths.checkpoints(run).filter(number=number).first()
-    calls = () if line is None else redrive_calls.open_at(run, paths.to(run, line), {})
-    return {call.name: call.shown for call in calls}
+    return () if line is None else redrive_calls.open_at(run, paths.to(run, line), {})
 
 
 def input_at(run: models.Run, number: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
         return _draw(request, run, redrive_page.page(run, _number(request.GET.get("checkpoint")), {}))
     post = request.POST.dict()
     number = _number(post.get("checkpoint"))
-    given = redrives_form.read(post, redrive_page.arguments_at(run, number))
+    given = redrives_form.read(post, redrive_page.calls_at(run, number))
     errors, status = given.errors, 422
     if errors:
         return _draw(request, run, redrive_page.page(run, number, post, errors=errors), status=status)

@@ -111,14 +111,19 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     bad = send(client, run, page, **{name: "{", "instructions": "Be careful."})
     assert (bad.status_code, "This is not JSON" in bad.content.decode()) == (422, True)
     assert "Be careful." in bad.content.decode()
+    unsaid = send(client, run, page, verb="try_out", reason=" ")
+    assert (unsaid.status_code, models.Run.objects.count()) == (422, 1)
+    for words in ('href="#redrive-reason"', 'aria-invalid="true" aria-describedby="redrive-reason-error"'):
+        assert words in unsaid.content.decode()
     tried = send(client, run, page, verb="try_out", instructions="Be careful.", token="fork")
     dry = models.Run.objects.get(mode="dry_run")
     assert (tried.status_code, dry.agent_version.instructions) == (303, "Be careful.")
     said = f"Run {dry.pk} tries it out from checkpoint {run.checkpoint_number}; nothing goes out."
     assert said in text(client, reverse("run", args=[dry.pk]))
     assert send(client, run, page, verb="try_out", plan="1").status_code == 422
-    right = json.dumps({"name": "right", "amount": "1.00"})
-    assert send(client, run, page, **{name: right, "instructions": "Be careful."}).status_code == 303
+    assert f'name="{name}.name" value="wrong"' in page  # a text is typed as it is, the rest as JSON
+    more = {name: json.dumps({"name": "wrong", "amount": "1.00"}), f"{name}.name": "right\r\nhere"}
+    assert send(client, run, page, **more, instructions="Be careful.").status_code == 303
     old, new = models.Run.objects.filter(mode="live").order_by("pk")
     go(old)
     go(new)
@@ -128,7 +133,7 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     assert f">run {new.pk} ·" in text(client, reverse("runs"))
     action = only_review(new).action
     assert action is not None
-    assert action.arguments()["name"] == "right"
+    assert (action.arguments()["name"], action.arguments()["amount"]) == ("right\nhere", "1.00")
     version = new.agent_version
     assert (version.number, version.instructions, version.created_by) == (2, "Be careful.", who.operator)
     assert version.agent.current == old.agent_version
