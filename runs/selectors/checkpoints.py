@@ -12,6 +12,7 @@ from django.db.models.functions import Cast, Length
 from runs import exact, lifecycle, models, rights, state
 from runs.models import cuts, paths
 from runs.selectors import (
+    checkpoint_names,
     deciding,
     documents,
     inspect_models,
@@ -23,7 +24,6 @@ from runs.selectors import (
     run_models,
     run_words,
     tools,
-    words,
 )
 
 SIZE = 100
@@ -43,18 +43,19 @@ def page(
         size=SIZE,
         total=run.checkpoint_number,
     )
+    named = checkpoint_names.of(rows)
     return inspect_models.CheckpointsPage(
         header=run_header.header(run, viewer, tab="run-checkpoints"),
-        rows=tuple(_row(row) for row in rows),
+        rows=tuple(_row(row, named[row.pk]) for row in rows),
         page=paging,
     )
 
 
-def _row(row: models.Entry) -> inspect_models.CheckpointRow:
+def _row(row: models.Entry, named: str) -> inspect_models.CheckpointRow:
     used = past.counted(row.counters)
     return inspect_models.CheckpointRow(
         number=row.number or 0,
-        words=words.BOUNDARIES.get(row.boundary or "", row.boundary or ""),
+        words=named,
         position=row.position,
         at=row.created_at,
         holder=row.run_id,
@@ -79,7 +80,7 @@ def one(cut: cuts.Cut, viewer: deciding.Viewer) -> inspect_models.CheckpointPage
         run_id=cut.run.pk,
         run_title=cut.run.title,
         number=cut.number,
-        words=words.BOUNDARIES.get(cut.boundary, cut.boundary),
+        words=checkpoint_names.of([cut.line])[cut.line.pk],
         at=cut.line.created_at,
         position=cut.position,
         holder=cut.holder,

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 
 from runs import alignment, exact, models, patches, wording
 from runs.models import cuts
-from runs.selectors import documents, inspect_models, words
+from runs.selectors import checkpoint_names, documents, inspect_models
 from runs.selectors.patch_words import place
 
 SECTIONS = (
@@ -52,11 +52,11 @@ def page(run: models.Run, params: Mapping[str, str]) -> inspect_models.DiffPage:
     """Return the page for the checkpoints `a` and `b`; without them the newest and the one before."""
     a, b = pair(run, params)
     split = params.get("view") == "split"
-    listed = _listed(run)
+    listed, named = _listed(run, [cut for cut in (a, b) if cut is not None])
     if a is None or b is None:
         return inspect_models.DiffPage(
-            run_id=run.pk, run_title=run.title, split=split, groups_a=_groups(run, listed, a),
-            groups_b=_groups(run, listed, b), error="There is no such pair of checkpoints in this lineage.",
+            run_id=run.pk, run_title=run.title, split=split, groups_a=_groups(run, listed, a, named),
+            groups_b=_groups(run, listed, b, named), error="There is no such pair of checkpoints in this lineage.",
         )  # fmt: skip
     effort = alignment.Effort()
     one, other = documents.pair(a, b)
@@ -65,10 +65,10 @@ def page(run: models.Run, params: Mapping[str, str]) -> inspect_models.DiffPage:
     return inspect_models.DiffPage(
         run_id=run.pk,
         run_title=run.title,
-        groups_a=_groups(run, listed, a),
-        groups_b=_groups(run, listed, b),
-        a=_side(run, a),
-        b=_side(run, b),
+        groups_a=_groups(run, listed, a, named),
+        groups_b=_groups(run, listed, b, named),
+        a=_side(run, a, named),
+        b=_side(run, b, named),
         split=split,
         query=urlencode({"a": value(run, a), "b": value(run, b)}),
         sections=tuple(_sections(found, {**one.labels, **other.labels}, other.value, effort)),
@@ -101,12 +101,12 @@ def value(run: models.Run, cut: cuts.Cut) -> str:
     return str(cut.number) if cut.run.pk == run.pk else f"{cut.run.pk}.{cut.number}"
 
 
-def _side(run: models.Run, cut: cuts.Cut) -> inspect_models.Side:
+def _side(run: models.Run, cut: cuts.Cut, named: Mapping[int, str]) -> inspect_models.Side:
     return inspect_models.Side(
         run_id=cut.run.pk,
         number=cut.number,
         own=cut.run.pk == run.pk,
-        words=words.BOUNDARIES.get(cut.boundary, cut.boundary),
+        words=named[cut.line.pk],
         at=cut.line.created_at,
     )
 
@@ -152,43 +152,49 @@ def _row(change: patches.Change, where: str, effort: alignment.Effort) -> inspec
     )
 
 
-def _listed(run: models.Run) -> list[tuple[models.Run, dict[int, str]]]:
-    """Return this attempt and the newest others of its lineage, each with its newest checkpoints; two queries."""
+Listed = Sequence[tuple[models.Run, dict[int, int]]]
+
+
+def _listed(run: models.Run, chosen: Sequence[cuts.Cut]) -> tuple[Listed, Mapping[int, str]]:
+    """Return this attempt and the newest others of its lineage, each with the lines of its newest checkpoints by their
+    numbers; and the words of all these lines and of those of the chosen. A fixed number of queries.
+    """
     others = list(
         models.Run.objects.filter(root=run.root_id).exclude(pk=run.pk).order_by("-pk")[: ATTEMPTS - 1]
     )
     path = {int(ancestor): int(last) for ancestor, last in cuts.of(run)}
     newest = Q(cuts.on(path.items()), number__gt=run.checkpoint_number - LISTED)
     newest |= Q(run__in=others, number__gt=F("run__checkpoint_number") - LISTED)
-    found: dict[int, dict[int, str]] = {attempt.pk: {} for attempt in (run, *others)}
-    rows = models.Checkpoint.objects.filter(newest).order_by("-number")
-    for row in rows.defer("content", "counters"):
-        holder, number, boundary, position = row.run_id, row.number or 0, row.boundary or "", row.position
-        if position <= path.get(holder, 0):
-            found[run.pk][number] = boundary
+    found: dict[int, dict[int, int]] = {attempt.pk: {} for attempt in (run, *others)}
+    rows = list(models.Checkpoint.objects.filter(newest).order_by("-number").defer("content", "counters"))
+    for row in rows:
+        holder, number = row.run_id, row.number or 0
+        if row.position <= path.get(holder, 0):
+            found[run.pk][number] = row.pk
         if holder != run.pk and holder in found:
-            found[holder][number] = boundary
-    return [(attempt, found[attempt.pk]) for attempt in (run, *others)]
+            found[holder][number] = row.pk
+    named = checkpoint_names.of([*rows, *(cut.line for cut in chosen)])
+    return [(attempt, found[attempt.pk]) for attempt in (run, *others)], named
 
 
 def _groups(
-    run: models.Run, listed: Sequence[tuple[models.Run, dict[int, str]]], chosen: cuts.Cut | None
+    run: models.Run, listed: Listed, chosen: cuts.Cut | None, named: Mapping[int, str]
 ) -> tuple[inspect_models.Group, ...]:
     """Return the checkpoints to choose from, with the chosen one among them."""
     found = []
     for attempt, known in listed:
         numbers = dict(known)
         if chosen is not None and chosen.run.pk == attempt.pk:
-            numbers.setdefault(chosen.number, chosen.boundary)
+            numbers.setdefault(chosen.number, chosen.line.pk)
         prefix = "" if attempt.pk == run.pk else f"{attempt.pk}."
         mode = ", dry run" if attempt.mode == models.Run.Mode.DRY_RUN else ""
         picks = tuple(
             inspect_models.Pick(
                 value=f"{prefix}{number}",
-                label=f"{number}, {words.BOUNDARIES.get(boundary, boundary)}",
+                label=f"{number}, {named[line]}",
                 chosen=chosen is not None and (chosen.run.pk, chosen.number) == (attempt.pk, number),
             )
-            for number, boundary in sorted(numbers.items(), reverse=True)
+            for number, line in sorted(numbers.items(), reverse=True)
         )
         found.append(inspect_models.Group(label=f"Run {attempt.pk}{mode}", picks=picks))
     return tuple(found)

@@ -11,13 +11,13 @@ from runs import lifecycle, measures, models
 from runs.models import paths
 from runs.providers import registry as providers
 from runs.selectors import (
+    checkpoint_names,
     page_models,
     redrive_calls,
     redrive_forecast,
     redrive_input,
     redrive_models,
     tools,
-    words,
 )
 
 SHOWN = 200
@@ -46,6 +46,7 @@ def page(
     left = paths.left_behind(run.root_id, path)
     asked = redrive_forecast.reviews_of(left)
     newest = rows[0].number or 0
+    named = checkpoint_names.of(rows)
     return redrive_models.RedrivePage(
         run_id=run.pk,
         title=run.title,
@@ -54,7 +55,7 @@ def page(
         choices=tuple(
             redrive_models.Choice(
                 number=row.number or 0,
-                words=words.BOUNDARIES.get(row.boundary or "", row.boundary or ""),
+                words=named[row.pk],
                 at=row.created_at,
                 chosen=row.pk == line.pk,
             )

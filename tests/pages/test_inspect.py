@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from runs import exact, models
 from runs.models import cuts, paths
-from runs.selectors import diff_page, documents, failures, words
+from runs.selectors import checkpoint_names, diff_page, documents, failures, words
 from runs.transitions import branches
 from runs.transitions.actor import Actor
 from tests import factories
@@ -95,7 +95,7 @@ def test_checkpoints_and_what_differs_between_them(who: factories.People, as_: A
     assert client.get(f"{reverse('compare')}?a={run.pk}&b={other.pk}").status_code == 404
     assert queries(client, f"{reverse('compare')}?a={run.pk}&b={dry.pk}") <= 32
     assert queries(client, reverse("run-checkpoint", args=[run.pk, run.checkpoint_number])) <= 30
-    assert queries(client, f"{address}?a={number}&b={run.checkpoint_number}") <= 30
+    assert queries(client, f"{address}?a={number}&b={run.checkpoint_number}") <= 34
 
 
 def test_what_neither_of_two_did_again_and_what_both_did_stand_in_one_row_each(
@@ -123,6 +123,16 @@ def test_what_neither_of_two_did_again_and_what_both_did_stand_in_one_row_each(
     beside = text(as_(who.viewer), f"{reverse('compare')}?a={run.pk}&b={new.pk}")
     rows = " ".join(re.sub("<[^>]+>", " ", beside).split())
     assert f"world.allowed run {run.pk} Happened run {new.pk} Done earlier, not repeated" in rows
+
+    known = checkpoint_names.of(paths.checkpoints(new)).values()
+    assert len(set(known)) == len(known), "two checkpoints can't be told apart"
+    pages = {
+        text(as_(who.operator), reverse(name, args=[new.pk]))
+        for name in ("run-checkpoints", "run-diff", "run-redrive")
+    }
+    for title in ("Do it", "Do draft", "Do pay"):
+        assert f"result stored: {title}" in known
+        assert all(f"result stored: {title}" in page for page in pages), title
 
 
 def test_a_dry_run_is_taken_over_from_its_page(who: factories.People, as_: As) -> None:
