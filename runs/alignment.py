@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,21 @@ def pairs(
             yield None, alone.pop(0)
         yield i, beside.get(i)
     yield from ((None, j) for j in alone)
+
+
+def still(places: Sequence[int]) -> list[bool]:
+    """Return which of the places, all different, keep their order: a longest growing row of them. The others moved."""
+    ends: list[int] = []
+    length: list[int] = []
+    for place in places:
+        at = bisect.bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+        length.append(at + 1)
+    kept, wanted, last = [False] * len(places), len(ends), None
+    for at in range(len(places) - 1, -1, -1):
+        if length[at] == wanted and (last is None or places[at] < last):
+            kept[at], wanted, last = True, wanted - 1, places[at]
+    return kept
 
 
 def _common(pairs: Iterator[tuple[Any, Any]]) -> int:

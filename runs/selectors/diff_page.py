@@ -141,6 +141,11 @@ def _place(change: patches.Change, labels: Mapping[str, str], titles: Sequence[s
 
 def _row(change: patches.Change, where: str, effort: alignment.Effort) -> inspect_models.ChangeRow:
     before, after = change.before, change.after
+    if change.op == patches.MOVE:
+        was, now = change.places
+        return inspect_models.ChangeRow(
+            op=change.op, place=where, before=f"from place {was:,}", after=f"to place {now:,}"
+        )
     if change.op == patches.REPLACE and isinstance(before, str) and isinstance(after, str):
         return inspect_models.ChangeRow(
             op=change.op, place=where, words=wording.rows(before, after, effort=effort)[:SHOWN]

@@ -7,6 +7,7 @@ of these is one of the whole documents too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,8 @@ def _document(cut: cuts.Cut, rows: list[models.Occurrence], *, after: int) -> Do
     known = _on_path(cut, rows)
     effects = [row for row in rows[:EFFECTS] if row.pk in known]
     titles = {step.id: step.title for step in was.plan}
-    labels = {key_of(call.id): titles.get(call.step or "", "") or call.tool for call in calls.calls.values()}
+    names = _names(calls)
+    labels = {names[call.id]: titles.get(call.step or "", "") or call.tool for call in calls.calls.values()}
     value = {
         "input": dict(was.input),
         "plan": {
@@ -63,11 +65,11 @@ def _document(cut: cuts.Cut, rows: list[models.Occurrence], *, after: int) -> Do
             ],
         },
         "arguments": {
-            key_of(call.id): {"tool": call.tool, "step": call.step, "arguments": calls.arguments.get(call.id)}
+            names[call.id]: {"tool": call.tool, "step": call.step, "arguments": calls.arguments.get(call.id)}
             for call in calls.calls.values()
         },
         "results": {
-            key_of(call.id): _result(call, calls.results.get(call.id)) for call in calls.calls.values()
+            names[call.id]: _result(call, calls.results.get(call.id)) for call in calls.calls.values()
         },
         "budget": was.counters.as_json(),
         "effects": dict(_effects(effects)),
@@ -124,9 +126,20 @@ def _in_lineages(found: list[cuts.Cut]) -> list[models.Occurrence]:
     return list(rows.select_related("owner").order_by("-pk")[: EFFECTS + 1])
 
 
-def key_of(call: state.CallId) -> str:
-    """Return the name of a call: the place of its reply, and its number in it."""
-    return f"{call[0]}.{call[1]}"
+def _names(calls: past.Calls) -> dict[state.CallId, str]:
+    """Return the name of each call: its step, numbered where it was tried again, so that another attempt's is the same.
+
+    A call without a step goes by the place of its reply, and its number in it.
+    """
+    tries: Counter[str] = Counter()
+    found = {}
+    for call_id, call in sorted(calls.calls.items()):
+        if call.step:
+            tries[call.step] += 1
+        found[call_id] = (
+            f"step {call.step} {tries[call.step]}" if call.step else f"call {call_id[0]}.{call_id[1]}"
+        )
+    return found
 
 
 def what(row: models.Occurrence) -> str:

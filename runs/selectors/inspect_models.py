@@ -103,7 +103,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeRow:
-    op: str  # add, remove, replace
+    op: str  # add, remove, replace, move (then the places are told in words)
     place: str
     before: str = ""  # canonical JSON, or its beginning
     after: str = ""

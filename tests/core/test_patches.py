@@ -104,3 +104,35 @@ def test_each_item_stands_beside_its_like_wherever_that_is() -> None:
     after = [("new", None), ("c", None), ("a", None), ("x", "to Ann")]
     assert list(alignment.pairs(before, after)) == [(None, 0), (0, 2), (1, 3), (2, 1), (3, None)]
     assert list(alignment.pairs([], [("a",)])) == [(None, 0)]
+
+
+STEPS = st.lists(
+    st.fixed_dictionaries({"id": st.sampled_from("abcdefg"), "to": st.sampled_from(["x", "y"])}),
+    max_size=7,
+    unique_by=lambda item: item["id"],
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(before=STEPS, after=STEPS)
+def test_things_with_ids_are_compared_with_their_like(before: Any, after: Any) -> None:
+    """The patch is exact, and what is only elsewhere is moved, never changed."""
+    found = patches.changes({"steps": before}, {"steps": after})
+    patch = json.loads(json.dumps(patches.patch(found)))
+    assert exactly(jsonpatch.apply_patch({"steps": before}, patch)) == exactly({"steps": after})
+    was, now = ({item["id"]: item["to"] for item in items} for items in (before, after))
+    changed = sorted(change.path[1:] for change in found if change.op == patches.REPLACE)
+    assert changed == [
+        (j, "to") for j, item in enumerate(after) if was.get(item["id"], item["to"]) != item["to"]
+    ]
+    assert {change.before["id"] for change in found if change.op == patches.REMOVE} == was.keys() - now.keys()
+
+
+def test_one_move_is_one_change() -> None:
+    before = [{"id": str(number), "to": f"customer {number}"} for number in range(30)]
+    after = [before[29], *before[:29]]
+    (moved,) = patches.changes(before, after)
+    assert moved.as_json() == {"op": "move", "from": "/29", "path": "/0"}
+    assert moved.places == (30, 1)
+    (back,) = patches.changes(after, before)
+    assert back.as_json() == {"op": "move", "from": "/0", "path": "/29"}

@@ -116,6 +116,8 @@ def test_the_editor_without_scripts(who: factories.People, as_: As) -> None:
     ):
         assert words in versions
     assert "Nothing differs" in text(client, reverse("run-plan-versions", args=[run.pk]) + "?old=2&new=2")
+    differs = text(client, f"{reverse('run-diff', args=[run.pk])}?a=2&b={run.checkpoint_number}")
+    assert re.findall("Moved (from .*)<", differs) == ["from place 2 to place 1"]
 
 
 @pytest.mark.parametrize(
