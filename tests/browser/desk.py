@@ -16,6 +16,8 @@ from runs import models
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+OF_COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules whose answer depends on the colours; all others are the same in light and dark."""
 EXPECTED = re.compile(r"status of (401|409|422)")
 """Chromium logs each 4xx answer as an error; these are part of the work."""
 
@@ -41,8 +43,11 @@ class Desk:
         assert response.status < 500, response.status
         return self.page
 
-    def violations(self) -> list[str]:
-        """Return what axe-core finds on the whole page; a bar that sticks to the window's edge covers nothing then."""
+    def violations(self, *, rules: tuple[str, ...] = ()) -> list[str]:
+        """Return what axe-core finds on the whole page; a bar that sticks to the window's edge covers nothing then.
+
+        With `rules` only these are looked at.
+        """
         size = self.page.viewport_size
         assert size is not None
         height: int = self.page.evaluate("document.documentElement.scrollHeight")
@@ -50,8 +55,8 @@ class Desk:
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found: dict[str, Any] = self.page.evaluate(
-            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
-            TAGS,
+            "only => axe.run(document, {runOnly: only, resultTypes: ['violations']})",
+            {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS},
         )
         self.page.set_viewport_size(size)
         return [
