@@ -41,6 +41,7 @@ def test_pause_reorder_insert_a_gate_save_and_resume_without_a_mouse(who: factor
     expect(page.get_by_role("button", name="Edit Do draft")).to_be_focused()
     page.keyboard.press("w")
     expect(page.locator(".plan-gate")).to_have_text("Somebody is asked before this step")
+    expect(page.get_by_role("button", name="Edit Do draft")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Title")).to_be_focused()
     page.keyboard.press("Control+a")

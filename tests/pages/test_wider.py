@@ -36,7 +36,7 @@ def test_a_wider_answer_is_taken_from_its_form(
     refused = send(client, review, whole | {missing: " "})
     page = refused.content.decode()
     assert refused.status_code == 422
-    assert '<details class="way" id="wider" open>' in page
+    assert '<details class="way" name="way" id="wider" open>' in page
     assert f'value="{verdict}" required checked' in page or f'value="{verdict}" checked' in page
     assert send(client, review, whole).status_code == 303
     run = go(review.run)
