@@ -18,6 +18,15 @@ AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OF_COLOURS = ("color-contrast", "link-in-text-block")
 """The rules whose answer depends on the colours; all others are the same in light and dark."""
+OF_SIZE = (
+    *OF_COLOURS,
+    "target-size",
+    "scrollable-region-focusable",
+    "heading-order",
+    "empty-heading",
+    "region",
+)
+"""The rules whose answer depends on what a narrow window folds away or pushes together."""
 EXPECTED = re.compile(r"status of (401|409|422)")
 """Chromium logs each 4xx answer as an error; these are part of the work."""
 

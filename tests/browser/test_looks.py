@@ -12,7 +12,7 @@ from runs import causes, models
 from runs.transitions import desk as acts
 from runs.transitions.actor import Actor
 from tests import factories
-from tests.browser.desk import OF_COLOURS, Desk
+from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
 from tests.forms import order
 from tests.pages import test_questions as questions
 from tests.pages.test_pages import HIDDEN
@@ -37,10 +37,13 @@ def looks(desk: Desk, path: str) -> list[Look]:
     page.evaluate(
         "document.querySelectorAll('details:not([name]):not(.menu)').forEach(part => { part.open = true; })"
     )
+    size = page.viewport_size
+    narrow = size is not None and size["width"] < 600
     found: list[Look] = []
     for colours in COLOURS:
         page.emulate_media(color_scheme=colours, reduced_motion="reduce")
-        rules = OF_COLOURS if found else ()  # the rest was looked at in the first colours
+        # The rest was looked at in the first colours, and in the wide window.
+        rules = OF_COLOURS if found else OF_SIZE if narrow else ()
         found.append((path, colours, desk.violations(rules=rules), desk.sideways()))
     return found
 

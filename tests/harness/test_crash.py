@@ -20,7 +20,7 @@ MODE = os.environ.get("CKPTSITE_HARNESS", "")
 """What is played: "full" is everything, each row alone, for half an hour; "table" the whole table in packs; without it
 the packs along the path of an effect."""
 FULL = MODE == "full"
-SEEDS = 200 if FULL else 25
+SEEDS = 200 if FULL else 20
 WHICH = "" if MODE in {"table", "full"} else (
     r"^(claim|reply|prepare|decide|fold_in|intent|effect|wire|happened|lookup|unknown|evidence|wait|finish)\."
 )  # fmt: skip

@@ -180,7 +180,7 @@ def _questions(house: House, rng: random.Random) -> Iterator[models.Review]:
 def test_every_question_has_one_winner(house: House, crowd: Crowd) -> None:
     rng = random.Random(20261130)
     closed: Counter[str] = Counter()
-    for review in itertools.islice(_questions(house, rng), 200 if MORE else 80):
+    for review in itertools.islice(_questions(house, rng), 200 if MORE else 60):
         acts, since = _acts(house, review, rng), models.AuditHead.objects.get(pk=1).seq
         _judge(review, crowd.at_once(acts), house, since=since)
         closed[review.status] += 1
@@ -192,7 +192,7 @@ def test_4_1_a_decision_against_the_park_is_never_slept_through(house: House, cr
     """A decision that lands while the engine decides to wait is found by the engine, without the clock's net."""
     rng = random.Random(41)
     idle = [("idle", _rest)] * (SIZE - 2)
-    rounds = 7 if MORE else 4
+    rounds = 7 if MORE else 3
     for _ in range(rounds):
         run = crowds.start(house.operator, lookup=16)
         advance.advance(run.pk)
@@ -226,7 +226,7 @@ def test_2_2_after_the_acknowledgement_no_effect_starts(house: House, crowd: Cro
     deny = {"version": 1, "rules": [{"name": "Nothing", "verdict": "deny"}]}
     intents = models.Entry.objects.filter(kind=lifecycle.EntryKind.INTENT)
     seen: Counter[bool] = Counter()
-    for number in range(60 if MORE else 30):
+    for number in range(60 if MORE else 20):
         runs = [crowds.start(house.operator, allowed=allowed) for allowed in (2, 1)]
         gate = threading.Event()
         acknowledged: list[int] = []
