@@ -29,8 +29,7 @@ from tests.harness.crowd import Crowd, Outcome
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.seconds]
 SIZE = 8
-MORE = bool(os.environ.get("CKPTSITE_HARNESS"))
-"""Whether the races are run in full length."""
+MORE = bool(os.environ.get("CKPTSITE_HARNESS"))  # the races in full length
 POLICY = {
     "version": 1,
     "rules": [
@@ -85,8 +84,7 @@ def _acts(house: House, review: models.Review, rng: random.Random) -> list[tuple
 
     def expire() -> None:
         """What the clock does, until somebody has closed this question; refused if that wasn't the clock."""
-        end = time.monotonic() + 0.5
-        status = "open"
+        end, status = time.monotonic() + 0.5, "open"
         while status == "open" and time.monotonic() < end:
             clocks.expire_reviews()
             time.sleep(0.002)
@@ -192,8 +190,7 @@ def test_4_1_a_decision_against_the_park_is_never_slept_through(house: House, cr
     """A decision that lands while the engine decides to wait is found by the engine, without the clock's net."""
     rng = random.Random(41)
     idle = [("idle", _rest)] * (SIZE - 2)
-    rounds = 7 if MORE else 3
-    for _ in range(rounds):
+    for _ in range(rounds := 7 if MORE else 3):
         run = crowds.start(house.operator, lookup=16)
         advance.advance(run.pk)
         first, *others = models.Review.objects.filter(run=run, status="open").order_by("id")
