@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
-from django_htmx.http import reselect, reswap, retarget
 
 from runs import access, lifecycle, models, rights
 from runs.forms import answers as forms
@@ -61,7 +60,4 @@ def _again(
         context["conflict"] = review_models.Conflict(sentence=conflict)
     if request.htmx and not conflict:
         return render(request, "review.html#decide", context, status=status)
-    response = render(request, "review.html", context, status=status)
-    if request.htmx:
-        response = reswap(reselect(retarget(response, "#main"), "#main"), "outerHTML")
-    return response
+    return doors.whole(request, render(request, "review.html", context, status=status))

@@ -12,7 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
-from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation, reselect, reswap, retarget
 from django_htmx.middleware import HtmxDetails
 
 from runs import access, models, rights
@@ -93,3 +93,8 @@ def lead(request: Request, address: str) -> HttpResponse:
     response = HttpResponseRedirect(address)
     response.status_code = 303
     return response
+
+
+def whole(request: Request, response: HttpResponse) -> HttpResponse:
+    """Return a page that htmx puts in the place of the whole one, whatever the form that asked would replace."""
+    return reswap(reselect(retarget(response, "#main"), "#main"), "outerHTML") if request.htmx else response

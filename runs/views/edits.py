@@ -110,10 +110,4 @@ def _draw(
         "way": flash.way(request),
     }
     response = render(request, f"edit.html{part}", context, status=status)
-    if request.htmx and conflict:
-        response["HX-Retarget"], response["HX-Reselect"], response["HX-Reswap"] = (
-            "#main",
-            "#main",
-            "outerHTML",
-        )
-    return response
+    return doors.whole(request, response) if conflict else response

@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
-from django_htmx.http import reselect, reswap, retarget
 
 from runs import access, models, rights
 from runs.forms import answers as answer_form
@@ -173,10 +172,7 @@ def _again(
     if conflict:
         context["conflict"] = review_models.Conflict(sentence=conflict)
     if not request.htmx or conflict:
-        response = render(request, "review.html", context, status=status)
-        if request.htmx:
-            response = reswap(reselect(retarget(response, "#main"), "#main"), "outerHTML")
-        return response
+        return doors.whole(request, render(request, "review.html", context, status=status))
     return render(request, "review.html#decide", context, status=status)
 
 
