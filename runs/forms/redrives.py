@@ -12,6 +12,8 @@ from runs.measures import Measure
 from runs.selectors import redrive_models
 
 EFFECT, CALL, RAISE = "effect.", "call.", "raise."
+TRY_OUT = "try_out"
+"""The verb for a dry run beside it. It changes nothing, so it may go without a reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class Given:
 def read(post: Mapping[str, str], calls: Sequence[redrive_models.OpenCall]) -> Given:
     """Return what was sent; `calls` are the open ones as the form showed them."""
     errors: dict[str, str] = {}
-    if not post.get("reason", "").strip():
+    if post.get("verb") != TRY_OUT and not post.get("reason", "").strip():
         errors["reason"] = "Say why it goes on from there; the reason stays in its record."
     return Given(
         checkpoint=number(post.get("checkpoint")),

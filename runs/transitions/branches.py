@@ -30,9 +30,9 @@ def fork(
     run_id: int,
     *,
     checkpoint: int,
-    reason: str,
     by: Actor,
     token: str,
+    reason: str = "",
     input: Mapping[str, Any] | None = None,
     arguments: Mapping[CallId, Any] | None = None,
     instructions: str | None = None,
@@ -40,10 +40,11 @@ def fork(
     """Return a dry run that goes on from the checkpoint beside whatever else the lineage does.
 
     It reads for real, takes over the receipts of what stands, and simulates every other effect by its preview. The
-    same token again returns the run it made. Refuses NotYours, Invalid and Stale as a re-drive does.
+    same token again returns the run it made. It needs no reason, for nothing of the run changes by it. Refuses
+    NotYours, Invalid and Stale as a re-drive does.
     """
     user = redrives.entitled(by)
-    token, reason = texts.token(token), redrives.why(reason)
+    token, reason = texts.token(token), texts.typed(reason, "reason")
     run = models.Run.objects.get(pk=run_id)
     cut = cuts.find(run, checkpoint, live=False)
     corrected = corrections.input_of(input)

@@ -49,7 +49,7 @@ def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
     with committing("edit_plan"):
         run = inbox.lock(run_id)
         now = standing.of(run)
-        wanted = _stamped(_checked(run, edit.steps), [step.definition for step in now], user)
+        wanted = _stamped(checked(run, edit.steps), [step.definition for step in now], user)
         made = _made_before(run, edit, wanted, user)
         if made is not None:
             return made
@@ -86,8 +86,8 @@ def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
         return plan
 
 
-def _checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
-    """Return the steps of a plan that the run's provider could carry out."""
+def checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
+    """Return the steps of a plan that the run's provider could carry out; refuse (Invalid) anything else."""
     if not isinstance(raw, list):
         raise Invalid("A plan is a list of steps.")
     if len(raw) > MAX_STEPS:

@@ -43,7 +43,7 @@ def redrive(request: doors.Request, run_id: int) -> HttpResponse:
     except refusals.Stale as refusal:
         errors, status = {"": refusal.message}, 409
     else:
-        tries = given.verb == "try_out"
+        tries = given.verb == redrives_form.TRY_OUT
         does = (
             f"tries it out from checkpoint {number}; nothing goes out"
             if tries
@@ -128,7 +128,7 @@ def _separated(request: doors.Request, run: models.Run, number: int | None) -> m
 def _made(request: doors.Request, run: models.Run, given: redrives_form.Given) -> models.Run:
     checkpoint = given.checkpoint or 0
     corrected, by = _corrected(request, run, checkpoint), doors.actor(request)
-    if given.verb == "try_out":
+    if given.verb == redrives_form.TRY_OUT:
         if given.hold or given.raises:
             raise refusals.Invalid(
                 "A dry run takes the plan and the budget as they are; go on from here to change them."

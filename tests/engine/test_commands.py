@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from runs import demo, models
+from runs.models import standing
 from tests.engine.conftest import go
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,7 +78,7 @@ def test_redrive_goes_on_from_a_checkpoint_with_another_input(operator: models.U
     shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
     old = go(models.Run.objects.get())
     words = [str(old.pk), "--checkpoint", "1", "--reason", "another day", "--set", "as_of=2026-11-28"]
-    dry = shell("redrive", *words, "--try-out")
+    dry = shell("redrive", *words[:3], *words[5:], "--try-out")  # for which nobody has to say why
     printed = shell("redrive", *words)
     tried, new = models.Run.objects.exclude(pk=old.pk).order_by("pk")
     assert [dry, printed] == [f"{settings.PUBLIC_URL}/runs/{run.pk}/\n" for run in (tried, new)]
@@ -104,25 +106,49 @@ def test_separate_lists_first_and_begins_only_what_was_seen(operator: models.Use
     assert (new.root_id, new.mode) == (new.pk, "live")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["7000", "--checkpoint", "1", "--reason", "x"], "There is no run 7000."),
-        (["RUN", "--checkpoint", "99", "--reason", "x"], "has no checkpoint 99; its newest is"),
-        (["RUN", "--checkpoint", "1", "--reason", " "], "Say why it goes on from there"),
-        (["RUN", "--checkpoint", "1", "--reason", "x", "--set", "x=1"], "takes no input named 'x'"),
-        (
-            ["RUN", "--checkpoint", "1", "--reason", "x", "--by", "rita"],
-            "You may not go on from a checkpoint",
-        ),
-    ],
-)
-def test_a_bad_redrive_gets_one_sentence(
-    operator: models.User, reviewer: models.User, words: list[str], sentence: str
+def test_redrive_changes_instructions_limits_and_the_plan_and_says_what_becomes_of_effects(
+    operator: models.User, reviewer: models.User, tmp_path: Path
 ) -> None:
+    """Through the same doors as the page; one sentence for whatever doesn't fit, and then nothing is made."""
     shell("start_run", "receivables", "--input", str(NORTH), "--set", "as_of=2026-11-27")
-    run = models.Run.objects.get()
-    with pytest.raises(CommandError) as refused:
-        shell("redrive", *(str(run.pk) if word == "RUN" else word for word in words))
-    assert sentence in str(refused.value)
-    assert models.Run.objects.count() == 1
+    old = go(models.Run.objects.get())
+    plan, broken = tmp_path / "plan.json", tmp_path / "broken.json"
+    steps = [step.definition for step in standing.of(old)]
+    (tmp_path / "same.json").write_text(json.dumps(steps))
+    plan.write_text(json.dumps([*steps[:-1], {**steps[-1], "title": "Say how it went"}]))
+    broken.write_text("[{]")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    again = [str(old.pk), "--checkpoint", str(old.checkpoint_number), "--reason", "another end"]
+    for words, sentence in (
+        (["7000", "--checkpoint", "1", "--reason", "x"], "There is no run 7000."),
+        ([str(old.pk), "--checkpoint", "99", "--reason", "x"], "has no checkpoint 99; its newest is"),
+        ([str(old.pk), "--checkpoint", "1", "--reason", " "], "Say why it goes on from there"),
+        ([*again, "--set", "x=1"], "takes no input named 'x'"),
+        ([*again, "--by", reviewer.username], "You may not go on from a checkpoint"),
+        ([*again, "--raise", "money=2"], "There is no limit named 'money'; there are turns, calls,"),
+        ([*again, "--raise", "turns=2.5"], "'turns=2.5': Say by how much the limit is raised"),
+        ([*again, "--plan", "nothing.json"], "The file 'nothing.json' can't be read"),
+        ([*again, "--plan", str(broken)], "This is not JSON"),
+        ([*again, "--instructions", str(tmp_path / "bytes")], "isn't text in UTF-8"),
+        ([*again, "--again", "9000"], "The effect 9000 isn't one of this lineage after that checkpoint."),
+        ([*again, "--undo-first", "9000"], "The effect 9000 isn't one of this lineage"),
+        ([*again, "--undo-first", "9", "--again", "9"], "The effect 9 can't be both"),
+        ([*again, "--try-out", "--raise", "turns=1"], "don't go with --try-out"),
+    ):
+        with pytest.raises(CommandError) as refused:
+            shell("redrive", *words)
+        assert sentence in str(refused.value)
+        assert "\n" not in str(refused.value)
+        assert models.Run.objects.count() == 1
+    limit = models.Account.objects.get(root=old.root_id, measure="steps").limit
+    printed = shell("redrive", *again, "--plan", str(plan), "--raise", "turns=7")
+    new = models.Run.objects.exclude(pk=old.pk).get()
+    assert printed == f"{settings.PUBLIC_URL}/runs/{new.pk}/\n"
+    assert (new.status, new.hold_by, new.plan_version) == ("queued", None, old.plan_version + 1)
+    assert standing.of(new)[-1].definition["title"] == "Say how it went"
+    assert models.Account.objects.get(root=old.root_id, measure="steps").limit == limit + 7
+    with pytest.raises(
+        CommandError, match=f"Nothing differs from the plan.* Run {new.pk + 1} is made and rests"
+    ):
+        shell("redrive", *again, "--plan", str(tmp_path / "same.json"))
+    assert shell("audit_verify").startswith("Verified:")

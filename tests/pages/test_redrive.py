@@ -111,11 +111,11 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     bad = send(client, run, page, **{name: "{", "instructions": "Be careful."})
     assert (bad.status_code, "This is not JSON" in bad.content.decode()) == (422, True)
     assert "Be careful." in bad.content.decode()
-    unsaid = send(client, run, page, verb="try_out", reason=" ")
+    unsaid = send(client, run, page, reason=" ")
     assert (unsaid.status_code, models.Run.objects.count()) == (422, 1)
     for words in ('href="#redrive-reason"', 'aria-invalid="true" aria-describedby="redrive-reason-error"'):
         assert words in unsaid.content.decode()
-    tried = send(client, run, page, verb="try_out", instructions="Be careful.", token="fork")
+    tried = send(client, run, page, verb="try_out", reason="", instructions="Be careful.", token="fork")
     dry = models.Run.objects.get(mode="dry_run")
     assert (tried.status_code, dry.agent_version.instructions) == (303, "Be careful.")
     said = f"Run {dry.pk} tries it out from checkpoint {run.checkpoint_number}; nothing goes out."
