@@ -18,9 +18,15 @@ from django.conf import settings
 from django.contrib.auth import hashers
 from django.core import management
 from django.db import connection
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from tests import fresh, servers, waiting
+
+# How long an example takes says how busy the machine is, nothing about what is tested.
+hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("busy")
 
 LONG = ("harness", "kills", "browser", "services")
 """Folders whose files take long."""

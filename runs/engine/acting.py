@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,7 +90,7 @@ def _effect(front: frontiers.Frontier, move: planner.Act) -> Effect:
 def _right(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> Right | None:
     """Commit the intent, the plain way or the long one; None if the action moved instead, or must be looked at anew."""
     began = time.monotonic()
-    wish = _wish(front, effect.action, effect.tool, timeout=effect.timeout)
+    wish = _wish(front, effect, beat)
     # What was released before a database was restored may have been sent by then: that is the long way's business.
     started = carrying.start(front, wish) if front.policy.restored_at is None else None
     if started is not None:
@@ -109,9 +109,18 @@ def _right(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> Right 
     return None if given is None else Right(intent=given, began=began, following=None)
 
 
-def _wish(front: frontiers.Frontier, action: models.Action, tool: Tool, *, timeout: float) -> steps.Wish:
+def _wish(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> steps.Wish:
+    action, tool = effect.action, effect.tool
+
+    def shown() -> Mapping[str, Any] | None:
+        return action.preview or preparing.preview_of(front, tool, effect.args, beat)
+
     verdict = verdicts.ask(
-        front.policy, agent=front.agent.name, tool=type(tool), never_allow=action.duplicate_of_id is not None
+        front.policy,
+        preparing.considered(front, action, effect.args, shown),
+        agent=front.agent.name,
+        tool=type(tool),
+        never_allow=action.duplicate_of_id is not None,
     )
     return steps.Wish(
         call=(action.reply_position, action.call_index),
@@ -119,7 +128,7 @@ def _wish(front: frontiers.Frontier, action: models.Action, tool: Tool, *, timeo
         contract=tool.contract(),
         epoch=front.policy.epoch,
         verdict=verdict.verdict,
-        timeout=timeout,
+        timeout=effect.timeout,
         settle=settle_seconds(tool),
         key_window=tool.key_window.total_seconds(),
         rule=verdict.rule,

@@ -76,7 +76,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
                 steps.later(claim, reason="shutdown" if beat.stopping() else "slice")
                 return
             if not begun:
-                reopening.reopen(claim)
+                reopening.reopen(claim, beat)
                 begun = True
             if lost:  # a worker died here; what its call may have cost is booked before anything else
                 paying.book_lost_call(claim, proposing.request_of)

@@ -11,6 +11,7 @@ from runs.engine import frontier as frontiers
 from runs.engine import verdicts
 from runs.providers import contract
 from runs.transitions import steps
+from runs.transitions.considered import Considered
 
 LONGEST = 4_000
 WORDS: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": 4_000}
@@ -32,13 +33,14 @@ def proposed(call: contract.Call, arguments: Any) -> steps.Proposed:
 def ask(front: frontiers.Frontier, call: state.CallState) -> None:
     """Put the question before the people that policy names. Refuses LostAuthority and Changed."""
     arguments = front.arguments[call.id]
+    about = Considered(front.run, tool=contract.ASK, arguments=lambda: arguments)
     steps.ask_human(
         front.claim,
         call.id,
         step=call.step,
         question=arguments["question"],
         schema=arguments["schema"],
-        verdict=verdicts.asking(front.policy, agent=front.agent.name),
+        verdict=verdicts.asking(front.policy, about, agent=front.agent.name),
         seen=front.situation.inbox,
     )
 

@@ -11,7 +11,7 @@ from django.db import close_old_connections, connection
 
 from runs import hints
 from runs.engine import advance, zombies
-from runs.transitions import clocks, pins
+from runs.transitions import clocks, ladders, pins
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +24,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     zombies.sweep()
     clocks.expire_reviews()
     clocks.escalate()
+    ladders.climb()
     clocks.wake_snoozed()
     clocks.wake_stranded()
     pins.wake_restored()

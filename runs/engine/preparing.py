@@ -16,6 +16,7 @@ from runs.engine.heartbeat import Heartbeat
 from runs.tools import registry, undo
 from runs.tools.contract import BadArguments, Keep, Tool
 from runs.transitions import steps
+from runs.transitions.considered import Considered, Preview
 from runs.transitions.refusals import LostAuthority
 
 log = structlog.get_logger(__name__)
@@ -135,7 +136,8 @@ def _prepared(
     doubts = [sentence for sentence in (undoing.why(action), *past.reasons) if sentence]
     if action.duplicate_of:
         doubts.append("This looks like something that was already proposed or done in this run.")
-    verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=True)
+    about = considered(front, action, args, lambda: preview)
+    verdict = verdicts.ask(policy, about, agent=front.agent.name, tool=type(tool), never_allow=True)
     if action.revision > 1:
         verdict = verdicts.of_an_edit(verdict, action)
     demanded = gates.why(front, tool=action.tool, step=action.step or None)
@@ -158,6 +160,19 @@ def _prepared(
         why=why,
         notes=tuple(notes),
         deviation=bool(leaves),
+    )
+
+
+def considered(front: frontiers.Frontier, action: models.Action, args: Any, preview: Preview) -> Considered:
+    """Return the action as policy sees it."""
+    return Considered(
+        front.run,
+        tool=action.tool,
+        arguments=lambda: args.model_dump(mode="json"),
+        identity=action.identity_digest,
+        duplicate=action.duplicate_of_id is not None,
+        deviation=lambda: bool(gates.deviation(front, tool=action.tool, step=action.step or None)),
+        preview=preview,
     )
 
 

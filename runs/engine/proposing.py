@@ -31,6 +31,7 @@ from runs.providers import registry as providers
 from runs.tools import registry
 from runs.tools.contract import BadArguments
 from runs.transitions import files, steps
+from runs.transitions.considered import Considered
 from runs.transitions.refusals import LostAuthority
 
 log = structlog.get_logger(__name__)
@@ -78,18 +79,18 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
         name="reply",
         before=work.mark(),
         lost=lambda: paying.tell_late(claim, reply.usage),
-        otherwise=lambda: _store(front, reply),
+        otherwise=lambda: _store(front, reply, beat),
     )
-    if steps.plain.replied(work, _record(front, reply, known=nothing_known)):
+    if steps.plain.replied(work, _record(front, reply, beat, known=nothing_known)):
         return carrying.wait(front, work, part)
     carrying.settle(front)
-    _store(front, reply)
+    _store(front, reply, beat)
     return None
 
 
-def _store(front: frontiers.Frontier, reply: contract.Reply) -> None:
+def _store(front: frontiers.Frontier, reply: contract.Reply, beat: Heartbeat) -> None:
     """Store a reply the long way, with what the lineage knows of each of its calls."""
-    record = _record(front, reply, known=asked)
+    record = _record(front, reply, beat, known=asked)
     try:
         steps.reply(front.claim, record)
     except LostAuthority:
@@ -98,10 +99,12 @@ def _store(front: frontiers.Frontier, reply: contract.Reply) -> None:
     refused.check(front.run, record.calls)
 
 
-def _record(front: frontiers.Frontier, reply: contract.Reply, *, known: Known) -> steps.Record:
+def _record(
+    front: frontiers.Frontier, reply: contract.Reply, beat: Heartbeat, *, known: Known
+) -> steps.Record:
     checked: list[steps.Proposed] = []
     for call in reply.calls:
-        checked.append(check(front, front.policy, call, checked, known=known))
+        checked.append(check(front, front.policy, call, checked, beat, known=known))
     return steps.Record(
         text=reply.text,
         calls=tuple(checked),
@@ -166,6 +169,7 @@ def check(
     policy: verdicts.InForce,
     call: contract.Call,
     earlier: list[steps.Proposed],
+    beat: Heartbeat,
     *,
     known: Known = asked,
 ) -> steps.Proposed:
@@ -199,7 +203,8 @@ def check(
     except (registry.UnknownTool, BadArguments) as error:
         return _refused(call, arguments, str(error))
     arguments = exact.stored(text)
-    identity = exact.kept(exact.canonical(tool.identity_of(tool.parse(arguments))))
+    args = tool.parse(arguments)
+    identity = exact.kept(exact.canonical(tool.identity_of(args)))
     digest = exact.digest_of(identity)
     risky = tool.risk() > 0
     before = risky and known(front.run, digest)
@@ -208,7 +213,16 @@ def check(
     asked = (past.asks or duplicate is not None) or (
         risky and bool(gates.why(front, tool=call.tool, step=call.step))
     )
-    verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool), never_allow=asked)
+    about = Considered(
+        front.run,
+        tool=call.tool,
+        arguments=lambda: arguments,
+        identity=digest,
+        duplicate=duplicate is not None,
+        deviation=lambda: bool(gates.deviation(front, tool=call.tool, step=call.step)),
+        preview=lambda: preparing.preview_of(front, tool, args, beat),
+    )
+    verdict = verdicts.ask(policy, about, agent=front.agent.name, tool=type(tool), never_allow=asked)
     text_digest = exact.digest(text)
     if before:
         verdict = refused.verdict(front.run, verdict, tool=call.tool, digest=text_digest)

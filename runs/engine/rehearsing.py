@@ -12,6 +12,7 @@ from runs import exact, models, points
 from runs.engine import origin, outside, preparing, verdicts
 from runs.engine.context import Context
 from runs.transitions import rehearsals
+from runs.transitions.considered import Considered
 
 log = structlog.get_logger(__name__)
 
@@ -44,10 +45,19 @@ def _shown(row: models.Rehearsal, action: models.Action) -> Mapping[str, Any]:
     preview = outside.look(lambda: tool.preview(args, ctx), beat=outside.Unclaimed(), timeout=timeout)
     points.reach("rehearsal.after_run")
     agent = row.review.run.agent_version.agent.name
-    verdict = verdicts.ask(verdicts.in_force(), agent=agent, tool=type(tool), never_allow=True)
+    shown = preview.as_json() if preview is not None else None
+    about = Considered(
+        row.review.run,
+        tool=action.tool,
+        arguments=lambda: row.arguments,
+        identity=exact.digest_of(exact.stored(exact.canonical(tool.identity_of(args)))),
+        duplicate=action.duplicate_of_id is not None,
+        preview=lambda: shown,
+    )
+    verdict = verdicts.ask(verdicts.in_force(), about, agent=agent, tool=type(tool), never_allow=True)
     verdict = verdicts.of_an_edit(verdict, action)
     return {
-        "preview": preview.as_json() if preview is not None else None,
+        "preview": shown,
         "before": action.preview,
         "verdict": verdict.verdict,
         "rule": verdict.rule,

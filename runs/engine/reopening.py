@@ -7,12 +7,13 @@ from typing import Any
 from runs import lifecycle, models, state
 from runs.engine import frontier as frontiers
 from runs.engine import proposing, told, undoing, verdicts
+from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
 from runs.transitions import steps, undos
 
 
-def reopen(claim: steps.Claim) -> None:
+def reopen(claim: steps.Claim, beat: Heartbeat) -> None:
     """Build the plan's rows, and propose every call that was open at the cut as this run's own.
 
     Refuses LostAuthority. It is repeated freely after a crash: nothing is written before its one commit.
@@ -26,11 +27,12 @@ def reopen(claim: steps.Claim) -> None:
     opened: list[steps.Opened] = []
     # Undos before the others, so that none of those is absorbed by what is about to be taken back.
     for call in sorted(current.open_calls(), key=lambda one: not one.undo):
-        proposed = _again(front, policy, raw[call.id], checked)
+        proposed = _again(front, policy, raw[call.id], checked, beat)
         checked.append(proposed)
         corrected = None
         if call.id in wishes and not proposed.refusal:
-            corrected = _again(front, policy, raw[call.id] | {"arguments": wishes[call.id]}, checked[:-1])
+            wished = raw[call.id] | {"arguments": wishes[call.id]}
+            corrected = _again(front, policy, wished, checked[:-1], beat)
         opened.append(steps.Opened(call=call.id, proposed=proposed, corrected=corrected))
     plan = tuple(
         steps.Progress(step=step, called=log.steps[step.id].called, closed=log.steps[step.id].closed)
@@ -77,7 +79,11 @@ def _first(run: models.Run) -> models.Entry:
 
 
 def _again(
-    front: frontiers.Frontier, policy: verdicts.InForce, raw: dict[str, Any], earlier: list[steps.Proposed]
+    front: frontiers.Frontier,
+    policy: verdicts.InForce,
+    raw: dict[str, Any],
+    earlier: list[steps.Proposed],
+    beat: Heartbeat,
 ) -> steps.Proposed:
     if raw.get("undo_of") is not None:
         keys = ("undo_of", "by", "reason", "first")
@@ -85,4 +91,4 @@ def _again(
     call = contract.Call(
         tool=raw["tool"], arguments=raw["arguments"], step=raw["step"], label=raw.get("label", "")
     )
-    return proposing.check(front, policy, call, earlier)
+    return proposing.check(front, policy, call, earlier, beat)

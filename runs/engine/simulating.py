@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import structlog
 
 from runs import state
@@ -29,6 +32,7 @@ def _simulated(
     tool = preparing.tool_of(action)
     args = preparing.arguments_of(action, tool)
     summary = tool.title or action.tool
+    shown: Mapping[str, Any] | None = None
     try:
         shown = preparing.preview_of(front, tool, args, beat)
         summary = str(shown["summary"]) if shown is not None else summary
@@ -39,5 +43,6 @@ def _simulated(
             "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
         )
         summary = f"{summary} (what would happen could not be worked out: {error})"
-    verdict = verdicts.ask(policy, agent=front.agent.name, tool=type(tool))
+    about = preparing.considered(front, action, args, lambda: shown)
+    verdict = verdicts.ask(policy, about, agent=front.agent.name, tool=type(tool))
     return steps.Simulated(call=call.id, summary=summary, verdict=verdict.verdict, rule=verdict.rule)

@@ -10,6 +10,7 @@ from runs.engine import frontier, history, verdicts
 from runs.tools import registry, undo
 from runs.tools.contract import BadArguments
 from runs.transitions import steps
+from runs.transitions.considered import Considered
 from runs.transitions.steps import occurrences
 
 
@@ -37,8 +38,9 @@ def check(run: models.Run, asked: Mapping[str, Any]) -> steps.Checked:
     past = history.of(run, tool, identity=digest)
     agent = frontier.spec(run.agent_version_id)
     # It stands in no plan, so where plans are approved a person reads it.
+    about = Considered(run, tool=tool.name, arguments=lambda: exact.stored(text), identity=digest)
     verdict = verdicts.ask(
-        policy, agent=agent.name, tool=type(tool), never_allow=past.asks or agent.approve_plan
+        policy, about, agent=agent.name, tool=type(tool), never_allow=past.asks or agent.approve_plan
     )
     call = steps.Proposed(
         tool=tool.name,

@@ -13,7 +13,8 @@ from runs import calls, models
 from runs.models import columns
 from runs.policies import parsing, rules
 from runs.tools.contract import Tool
-from runs.transitions import steps
+from runs.transitions import considered, steps
+from runs.transitions.considered import Considered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +28,8 @@ class InForce:
     paused_agents: frozenset[str] = frozenset()
     paused_tools: frozenset[str] = frozenset()
     restored_at: datetime.datetime | None = None
-    asked: dict[tuple[Any, ...], steps.Verdict] = field(default_factory=dict, compare=False)
-    """What it said before; asking again costs no reading of every rule."""
+    asked: dict[tuple[Any, ...], steps.Verdict | None] = field(default_factory=dict, compare=False)
+    """What it said before; asking again costs no reading of every rule. None: it depends on the one call."""
 
     def stops(self, *, agent: str, tool: str) -> bool:
         """Return whether a switch keeps this tool of this agent from being started."""
@@ -57,28 +58,40 @@ def _rules(version: int | None) -> tuple[rules.Rule, ...]:
     return parsing.parse(models.PolicyVersion.objects.get(pk=version).rules)
 
 
-def ask(policy: InForce, *, agent: str, tool: type[Tool], never_allow: bool = False) -> steps.Verdict:
-    """Return the verdict on a call of `tool`; with `never_allow` (a duplicate, say) a person decides at least."""
-    facts = (agent, tool.name, tool.effect, tool.risk(), never_allow)
-    if facts not in policy.asked:
-        policy.asked[facts] = _ask(policy.rules, *facts)
-    return policy.asked[facts]
+def ask(
+    policy: InForce, call: Considered, *, agent: str, tool: type[Tool], never_allow: bool = False
+) -> steps.Verdict:
+    """Return the verdict on a call of `tool`; with `never_allow` (a duplicate, say) a person decides at least.
+
+    A rule for targets that were never reached asks the call's preview, which may ask the world.
+    """
+    key = (agent, tool.name, never_allow, call.run.mode, considered.labels(call.run))
+    if key not in policy.asked:
+        policy.asked[key] = _ask(policy.rules, considered.facts(call.run, tool, agent=agent), never_allow)
+    known = policy.asked[key]
+    if known is not None:
+        return known
+    facts = considered.facts(call.run, tool, agent=agent)
+    return _bounded(rules.evaluate(policy.rules, facts, call), never_allow)
 
 
 @lru_cache(maxsize=1024)
-def _ask(
-    known: tuple[rules.Rule, ...], agent: str, tool: str, effect: str, tier: int, never_allow: bool
-) -> steps.Verdict:
-    found = rules.evaluate(known, rules.Facts(agent=agent, tool=tool, effect=str(effect), tier=tier))
-    verdict = found.verdict
-    if verdict == rules.ALLOW and never_allow:
-        verdict = rules.REVIEW
-    return _stored(verdict, found)
+def _ask(known: tuple[rules.Rule, ...], facts: rules.Facts, never_allow: bool) -> steps.Verdict | None:
+    """Return what is said of every such call, or None where that depends on the call."""
+    return None if rules.depends(known, facts) else _bounded(rules.evaluate(known, facts), never_allow)
 
 
-def asking(policy: InForce, *, agent: str) -> steps.Verdict:
+def _bounded(found: rules.Verdict, never_allow: bool) -> steps.Verdict:
+    allowed = found.verdict == rules.ALLOW
+    return _stored(rules.REVIEW if allowed and never_allow else found.verdict, found)
+
+
+def asking(policy: InForce, call: Considered, *, agent: str) -> steps.Verdict:
     """Return who answers the agent's questions, by when, and whether it may ask: what a rule for `ask_human` says."""
-    return _ask(policy.rules, agent, calls.ASK, "read", 0, False)
+    mode, labels = str(call.run.mode), considered.labels(call.run)
+    facts = rules.Facts(agent=agent, tool=calls.ASK, effect="read", tier=0, mode=mode, labels=labels)
+    found = rules.evaluate(policy.rules, facts, call)
+    return _stored(found.verdict, found)
 
 
 def of_an_edit(today: steps.Verdict, action: models.Action) -> steps.Verdict:
@@ -94,10 +107,12 @@ def of_an_edit(today: steps.Verdict, action: models.Action) -> steps.Verdict:
 
 
 def _read(terms: Mapping[str, Any]) -> rules.Verdict:
-    return rules.Verdict(**{**terms, "groups": tuple(terms["groups"])})
+    rungs = tuple(rules.Rung(after, tuple(groups)) for after, groups in terms.get("escalate", ()))
+    return rules.Verdict(**{**terms, "groups": tuple(terms["groups"]), "escalate": rungs})
 
 
 def _stored(verdict: str, found: rules.Verdict) -> steps.Verdict:
     terms = dataclasses.asdict(found)
     terms["groups"] = list(found.groups)
+    terms["escalate"] = [[rung.after_seconds, list(rung.groups)] for rung in found.escalate]
     return steps.Verdict(verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=found.reason)

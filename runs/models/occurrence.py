@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -55,7 +56,9 @@ class Occurrence(models.Model):
         ]
         # Rare, and looked for among all of them.
         indexes = [
-            models.Index(fields=["id"], name="runs_occurrence_contradicted", condition=Q(contradicted=True))
+            models.Index(fields=["id"], name="runs_occurrence_contradicted", condition=Q(contradicted=True)),
+            # By which policy finds the same in other pieces of work; of the hash alone: it is in every row.
+            HashIndex(fields=["identity_digest"], name="runs_occurrence_same"),
         ]
 
     def __str__(self) -> str:

@@ -42,6 +42,9 @@ class Review(models.Model):
     due_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     on_expiry = models.CharField(max_length=10, default="deny")
+    ladder = ExactField(default=list)
+    """Who is asked as well, so many seconds after it was opened: what is still to come, [[seconds, groups], ...]."""
+    next_at = models.DateTimeField(null=True)
     answer = models.CharField(max_length=30, blank=True)
     consumed_by = models.ForeignKey("runs.Action", null=True, on_delete=models.PROTECT, related_name="+")
     opened_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -82,6 +85,11 @@ class Review(models.Model):
                 fields=["expires_at"],
                 name="runs_review_expiring",
                 condition=Q(status=lifecycle.Review.OPEN, expires_at__isnull=False),
+            ),
+            models.Index(
+                fields=["next_at"],
+                name="runs_review_next",
+                condition=Q(status=lifecycle.Review.OPEN, next_at__isnull=False),
             ),
             models.Index(
                 fields=["shape", "-id"],

@@ -1,16 +1,25 @@
 """Policy rules, version 1: rules and facts in, a verdict out. Pure, and it fails closed.
 
 The first rule that matches decides. No match means allow for a tool that only reads, and a review for every
-effect. Anything that isn't literally a known value, in a rule or in the facts, means a review as well. Times
-that a rule doesn't name (None) come from the settings.
+effect. Anything that isn't literally a known value, in a rule or in the facts, means a review as well, and so does a
+condition that fails. Times that a rule doesn't name (None) come from the settings.
 """
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from runs import cel
+from runs.policies.matching import MARKS as MARKS
+from runs.policies.matching import MODES as MODES
+from runs.policies.matching import NAMES as NAMES
+from runs.policies.matching import NOTHING, holds, matches
+from runs.policies.matching import PROTECTIONS as PROTECTIONS
+from runs.policies.matching import Facts as Facts
+from runs.policies.matching import Match as Match
+from runs.policies.matching import Unknown as Unknown
 
 ALLOW = "allow"
 REVIEW = "review"
@@ -19,8 +28,9 @@ VERDICTS = (ALLOW, REVIEW, DENY)  # from the loosest to the strictest
 EFFECTS = ("read", "reversible", "irreversible")
 TIERS = (0, 1, 2, 3)
 WORST_TIER = 3
-ON_EXPIRY = ("deny",)
 REVIEWERS = ("reviewer",)
+STAY, ESCALATE = "stay", "escalate"
+ON_EXPIRY = ("deny", ESCALATE, STAY)  # from the strictest to the loosest; none of them ever approves
 
 DEFAULT_RULES: dict[str, Any] = {
     "version": 1,
@@ -47,14 +57,12 @@ DEFAULT_RULES: dict[str, Any] = {
 """What a new installation starts with, as a document of this format."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Match:
-    """What a rule is about; a missing part matches everything."""
+@dataclass(frozen=True)
+class Rung:
+    """So many seconds after a question was opened, these groups are asked as well."""
 
-    agent: str | None = None
-    tool: str | None = None
-    effect: tuple[str, ...] | None = None
-    tier: tuple[int, ...] | None = None
+    after_seconds: int
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,24 +72,16 @@ class Rule:
     name: str
     verdict: str
     match: Match = field(default_factory=Match)
+    tier: int | None = None  # only ever raises the tool's own
     groups: tuple[str, ...] = REVIEWERS
     quorum: int = 1
     separation: bool = False
     due_seconds: int | None = None
     expires_seconds: int | None = None
     on_expiry: str = "deny"
+    escalate: tuple[Rung, ...] = ()
     undo_seconds: int | None = None
     reason_required: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What a policy may look at."""
-
-    agent: str
-    tool: str
-    effect: str
-    tier: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,36 +97,39 @@ class Verdict:
     due_seconds: int | None = None
     expires_seconds: int | None = None
     on_expiry: str = "deny"
+    escalate: tuple[Rung, ...] = ()
     undo_seconds: int | None = None
     reason_required: bool = False
     reason: str = ""
 
 
-def evaluate(rules: tuple[Rule, ...], facts: Facts) -> Verdict:
-    """Return the verdict of the first rule that matches; what isn't understood is never allowed."""
+def evaluate(rules: tuple[Rule, ...], facts: Facts, call: Mapping[str, Any] = NOTHING) -> Verdict:
+    """Return the verdict of the first rule that matches; what isn't understood is never allowed.
+
+    `call` is asked for what a rule wants to know of the one call, and for nothing else.
+    """
     if not _known(facts):
         return _closed(WORST_TIER, "", "No rule understands this action, so a person decides.")
     for rule in rules:
         if not _sound(rule):
             return _closed(facts.tier, str(rule.name), "This rule isn't valid, so a person decides.")
-        if _matches(rule.match, facts):
-            return Verdict(
-                verdict=rule.verdict,
-                rule=rule.name,
-                tier=facts.tier,
-                groups=rule.groups,
-                quorum=rule.quorum,
-                separation=rule.separation,
-                due_seconds=rule.due_seconds,
-                expires_seconds=rule.expires_seconds,
-                on_expiry=rule.on_expiry,
-                undo_seconds=rule.undo_seconds,
-                reason_required=rule.reason_required,
-                reason=f"{_SAYS[rule.verdict]} by the rule “{rule.name}”.",
-            )
+        if not matches(rule.match, facts):
+            continue
+        try:
+            if holds(rule.match, call):
+                return _said(rule, facts, f"{_SAYS[rule.verdict]} by the rule “{rule.name}”.")
+        except (Unknown, cel.CelError) as error:
+            why = f"The rule “{rule.name}” could not be applied, so a person decides: {error}"
+            return _doubted(rule, facts, why)
     if facts.effect == "read" and facts.tier == 0:
         return Verdict(verdict=ALLOW, rule="", tier=0, reason="No rule matches, and the tool only reads.")
     return _closed(facts.tier, "", "No rule matches, so a person decides.")
+
+
+def depends(rules: tuple[Rule, ...], facts: Facts) -> bool:
+    """Return whether what is said of such a call may depend on more than these facts."""
+    first = next((rule for rule in rules if not _sound(rule) or matches(rule.match, facts)), None)
+    return first is not None and _sound(first) and first.match.of_the_call
 
 
 def stricter(first: Verdict, second: Verdict) -> Verdict:
@@ -146,6 +149,8 @@ def stricter(first: Verdict, second: Verdict) -> Verdict:
         separation=first.separation or second.separation,
         due_seconds=_shorter(first.due_seconds, second.due_seconds),
         expires_seconds=_shorter(first.expires_seconds, second.expires_seconds),
+        on_expiry=min(first.on_expiry, second.on_expiry, key=ON_EXPIRY.index),
+        escalate=lead.escalate or other.escalate,
         undo_seconds=max(undo, default=None),
         reason_required=first.reason_required or second.reason_required,
     )
@@ -160,6 +165,32 @@ def _rank(verdict: Verdict) -> tuple[int, int]:
 
 def _shorter(first: int | None, second: int | None) -> int | None:
     return min((item for item in (first, second) if item is not None), default=None)
+
+
+def _said(rule: Rule, facts: Facts, reason: str) -> Verdict:
+    return Verdict(
+        verdict=rule.verdict,
+        rule=rule.name,
+        tier=max(facts.tier, rule.tier or 0),
+        groups=rule.groups,
+        quorum=rule.quorum,
+        separation=rule.separation,
+        due_seconds=rule.due_seconds,
+        expires_seconds=rule.expires_seconds,
+        on_expiry=rule.on_expiry,
+        escalate=rule.escalate,
+        undo_seconds=rule.undo_seconds,
+        reason_required=rule.reason_required,
+        reason=reason,
+    )
+
+
+def _doubted(rule: Rule, facts: Facts, reason: str) -> Verdict:
+    """Return a review on the terms of the rule that could not be applied, if it is one that asks."""
+    closed = _closed(facts.tier, rule.name, reason)
+    return (
+        replace(stricter(closed, _said(rule, facts, "")), reason=reason) if rule.verdict == REVIEW else closed
+    )
 
 
 def _closed(tier: int, rule: str, reason: str) -> Verdict:
@@ -190,13 +221,5 @@ def _sound(rule: Rule) -> bool:
         and _is(rule.separation, bool)
         and rule.on_expiry in ON_EXPIRY
         and bool(rule.groups)
-    )
-
-
-def _matches(match: Match, facts: Facts) -> bool:
-    return (
-        (match.agent is None or fnmatch.fnmatchcase(facts.agent, match.agent))
-        and (match.tool is None or fnmatch.fnmatchcase(facts.tool, match.tool))
-        and (match.effect is None or facts.effect in match.effect)
-        and (match.tier is None or facts.tier in match.tier)
+        and (rule.tier is None or (_is(rule.tier, int) and rule.tier in TIERS))
     )

@@ -149,6 +149,9 @@ class Tool:
     timeout: ClassVar[timedelta | None] = None
     identity: ClassVar[tuple[str, ...] | None] = None
     decisive: ClassVar[tuple[str, ...]] = ()
+    open_world: ClassVar[bool] = (
+        False  # reaches what nobody here has named, such as the web; policy can match it
+    )
     undo_tier: ClassVar[int | None] = None  # None: the tool's own
     undo_protection: ClassVar[Protection] = Protection.UNPROTECTED
     Arguments: ClassVar[type[pydantic.BaseModel]]

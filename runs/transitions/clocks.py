@@ -15,7 +15,7 @@ from django.utils import timezone
 from runs import hints, lifecycle, models, rights
 from runs.models import paths
 from runs.models.run import FORMAT
-from runs.transitions import audit, clock_time, inbox, log
+from runs.transitions import audit, clock_time, inbox, ladders, log
 from runs.transitions.actor import CLOCK
 from runs.transitions.committing import committing
 
@@ -42,7 +42,7 @@ def _sweeping(act: str) -> Iterator[bool]:
 def expire_reviews() -> int:
     """Return how many open questions past their end were closed as expired; whoever commits first wins."""
     found = models.Review.objects.filter(
-        status=lifecycle.Review.OPEN, expires_at__lte=clock_time.now(), on_expiry="deny"
+        status=lifecycle.Review.OPEN, expires_at__lte=clock_time.now()
     ).order_by("expires_at")
     return sum(_expire(pk, run_id) for pk, run_id in found.values_list("pk", "run_id")[:BATCH])
 
@@ -55,6 +55,8 @@ def _expire(review_id: int, run_id: int) -> bool:
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         now = clock_time.now()
         if review.status != lifecycle.Review.OPEN or review.expires_at is None or review.expires_at > now:
+            return False
+        if ladders.put_off_end(run, review, now=now):
             return False
         review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.EXPIRED, by="S")
         review.closed_at = now

@@ -8,7 +8,7 @@ from typing import Any
 from runs import exact, hints, lifecycle, models, rights
 from runs.policies import parsing, rules
 from runs.tools import contract, problems, registry
-from runs.transitions import answers, audit, clock_time, decisions, inbox, texts
+from runs.transitions import answers, audit, clock_time, considered, decisions, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.answers import Answer
 from runs.transitions.committing import committing
@@ -61,7 +61,7 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
         new = settle(action, given.arguments)
         if new.digest == action.digest:
             raise Invalid("Nothing is changed: these are the arguments as they stand.")
-        _ask_policy(run, action)
+        _ask_policy(run, action, new)
         review.revision += 1
         review.votes, review.answer = 0, ""
         review.digest = exact.link(action.pk, review.revision, new.digest, "edited")
@@ -120,14 +120,17 @@ def settle(action: models.Action, arguments: Any) -> Settled:
     return Settled(arguments=exact.stored(text), digest=exact.digest(text), identity=identity)
 
 
-def _ask_policy(run: models.Run, action: models.Action) -> None:
+def _ask_policy(run: models.Run, action: models.Action, settled: Settled) -> None:
     """Refuse (Invalid) what policy forbids. Anything else is asked: a person's revision is never simply allowed."""
     version = models.Installation.objects.select_related("policy_version").get(pk=1).policy_version
-    found = rules.evaluate(
-        parsing.parse(version.rules) if version is not None else (),
-        rules.Facts(
-            agent=run.agent_version.agent.name, tool=action.tool, effect=action.effect, tier=action.tier
-        ),
+    about = considered.Considered(
+        run,
+        tool=action.tool,
+        arguments=lambda: settled.arguments,
+        identity=exact.digest_of(settled.identity),
+        duplicate=action.duplicate_of_id is not None,
     )
+    facts = considered.facts(run, registry.get(action.tool), agent=run.agent_version.agent.name)
+    found = rules.evaluate(parsing.parse(version.rules) if version is not None else (), facts, about)
     if found.verdict == rules.DENY:
         raise Invalid(f"The policy rule “{found.rule}” forbids this, however it is changed.")

@@ -211,5 +211,5 @@ def test_1_14_no_agent_proposes_an_undo(start: Start, monkeypatch: pytest.Monkey
     allowed = dataclasses.replace(agent, tools=(*agent.tools, "world.mild.undo"))
     front = mock.Mock(spec=frontier.Frontier, agent=allowed, run=run)
     call = contract.Call(tool="world.mild.undo", arguments=given)
-    found = proposing.check(front, verdicts.in_force(), call, [])
+    found = proposing.check(front, verdicts.in_force(), call, [], mock.Mock())
     assert found.refusal == "world.mild.undo: only people ask for something to be taken back."

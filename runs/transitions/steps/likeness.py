@@ -15,9 +15,13 @@ def shape(action: models.Action, arguments: Any) -> str:
 
 def target(action: models.Action) -> str | None:
     """Return the digest of tool and whom or what it reaches, as its preview says; None where it names nothing."""
-    shown = action.preview or {}
-    reached = str(shown.get("target") or "").strip().casefold()
-    return exact.digest_of([action.tool, reached]) if reached else None
+    return reached(action.tool, action.preview)
+
+
+def reached(tool: str, preview: Mapping[str, Any] | None) -> str | None:
+    """Return the digest of tool and target of what this preview says; None where it names nothing."""
+    named = str((preview or {}).get("target") or "").strip().casefold()
+    return exact.digest_of([tool, named]) if named else None
 
 
 def same(action: models.Action) -> str:

@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.tools import registry
-from runs.transitions import clock_time, indexing, log, texts, words
+from runs.transitions import clock_time, indexing, ladders, log, texts, words
 from runs.transitions.steps import absorbing, alike, blocking, closing, likeness, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
@@ -176,7 +176,7 @@ def _asked(work: Work, action: models.Action) -> models.Review | None:
 def _new(work: Work, action: models.Action, terms: Mapping[str, Any]) -> models.Review:
     expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
     due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
-    return models.Review(
+    review = models.Review(
         run=work.run,
         action=action,
         kind=lifecycle.ReviewKind.ACTION,
@@ -185,6 +185,8 @@ def _new(work: Work, action: models.Action, terms: Mapping[str, Any]) -> models.
         due_at=work.now + clock_time.seconds(due),
         expires_at=work.now + clock_time.seconds(expires),
     )
+    ladders.set_up(review, terms, now=work.now)
+    return review
 
 
 def approval_digest(action: models.Action) -> str:

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.transitions import answers, clock_time, indexing, log, texts, words
+from runs.transitions import answers, clock_time, indexing, ladders, log, texts, words
 from runs.transitions.steps import closing
 from runs.transitions.steps._statement import Claim, Work, fenced
 
@@ -38,7 +38,7 @@ def ask_human(
         terms = verdict.terms
         expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
         due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
-        review = models.Review.objects.create(
+        review = models.Review(
             run=work.run,
             kind=KIND,
             status=lifecycle.Review.OPEN,
@@ -49,6 +49,8 @@ def ask_human(
             due_at=work.now + clock_time.seconds(due),
             expires_at=work.now + clock_time.seconds(expires),
         )
+        ladders.set_up(review, terms, now=work.now)
+        review.save()
         indexing.review(review)
         work.log.append(
             lifecycle.EntryKind.VERDICT,
