@@ -63,9 +63,15 @@ def people() -> People:
     return People(**found, nobody=person("nobody-1"))
 
 
-def start(by: models.User, *steps: dict[str, Any], title: str = "A test", **more: Any) -> models.Run:
-    """Return a new run of a playbook with these steps."""
-    name = f"agent-{next(_numbers)}"
+def start(
+    by: models.User,
+    *steps: dict[str, Any],
+    title: str = "A test",
+    given: dict[str, str] | None = None,
+    **more: Any,
+) -> models.Run:
+    """Return a new run of a playbook with these steps, on the input that is given."""
+    name, given = f"agent-{next(_numbers)}", given or {}
     seed.register(
         declared.Agent(
             name=name,
@@ -73,11 +79,12 @@ def start(by: models.User, *steps: dict[str, Any], title: str = "A test", **more
             provider="playbook",
             definition={"steps": [*steps, {"id": "end", "title": "End", "finish": {"summary": "All done."}}]},
             tools=TOOLS,
-            input_schema={"type": "object", "properties": {}},
+            input_schema={"type": "object", "properties": {one: {"type": "string"} for one in given}},
             **more,
         )
     )
-    return starts.start_run(name, input={}, title=title, by=Actor(user=by), token=f"start-{next(_numbers)}")
+    token = f"start-{next(_numbers)}"
+    return starts.start_run(name, input=given, title=title, by=Actor(user=by), token=token)
 
 
 @dataclass(frozen=True, kw_only=True)

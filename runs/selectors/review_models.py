@@ -240,6 +240,11 @@ class Draft:
     span: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def wider(self) -> bool:
+        """Return whether it was typed into the form of the other answers."""
+        return self.verdict in {"ask_back", "by_hand", "keep", "undo"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:

@@ -50,7 +50,7 @@ function row(keys, text) {
 }
 
 function fill(dialog) {
-  const rows = [...document.querySelectorAll("[data-hotkey]")].map((element) => {
+  const rows = [...document.querySelectorAll("[data-hotkey]")].filter((element) => installed.has(element)).map((element) => {
     const keys = element.dataset.hotkey.split(",").filter((key) => key !== "?");
     return row(keys.flatMap((key) => key.split(" ")), label(element));
   });
@@ -123,5 +123,6 @@ export function start() {
     if (!event.target.matches("[data-keys-switch]")) return;
     localStorage.setItem(stored, event.target.checked ? "on" : "off");
     refresh();
+    fill(event.target.closest("dialog"));
   });
 }
