@@ -5,18 +5,58 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group
 from django.http import HttpRequest
 
 from runs import models
+from runs.transitions import people
+from runs.views import doors
 
 admin.site.site_header = "ckptsite administration"
 admin.site.site_title = "ckptsite"
 admin.site.index_title = "People can be changed here, runs only read"
 
 
+class Audited(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
+    """What is changed here is in the audit trail too, in the same transaction, with what it was before."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row, and remember how it stands."""
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row._stood = people.standing(row)
+        return row
+
+    def log_addition(self, request: Any, obj: Any, message: Any) -> Any:
+        """Note who is new."""
+        people.changed(obj, "added", before=None, words="", by=doors.actor(request))
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: Any, obj: Any, message: Any) -> Any:
+        """Note what is different; a new password by its field's name alone."""
+        names = [name for part in message for name in part.get("changed", {}).get("fields", [])]
+        before = getattr(obj, "_stood", None)
+        people.changed(obj, "changed", before=before, words=", ".join(names), by=doors.actor(request))
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: Any, queryset: Any) -> Any:
+        """Note who is gone."""
+        for row in queryset:
+            people.changed(row, "deleted", before=people.standing(row), words="", by=doors.actor(request))
+        return super().log_deletions(request, queryset)
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RoleAdmin(Audited, GroupAdmin):
+    """Groups: their names are what rights go by."""
+
+
 @admin.register(models.User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the stubs only
+class PersonAdmin(Audited, UserAdmin):  # type: ignore[type-arg]  # generic in the stubs only
     """People; what they may do follows from their groups."""
 
     list_display = ("username", "first_name", "last_name", "email", "is_active", "is_staff")
@@ -75,6 +115,7 @@ _columns(
     models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by")
 )
 _columns(models.AuditEvent, "at", "actor", "act", "subject", "channel", "ip", related=("actor",))
+_columns(models.Refusal, "at", "actor", "act", "code", "subject", "channel", "ip", related=("actor",))
 _columns(
     models.Account, "root_id", "agent", "day", "measure", "limit", "spent", "advanced", related=("agent",)
 )

@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
+from runs import access
 from runs.transitions import refusals
-from runs.views import errors
+from runs.views import errors, turned_away
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +42,8 @@ class PageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Turn what a transition refused, and a database that is away, into their pages."""
+        if isinstance(exception, (refusals.Refused, access.Forbidden, access.NoGroup)):
+            turned_away.noted(request, exception)
         if isinstance(exception, refusals.Refused):
             return errors.refused(request, exception)
         if isinstance(exception, errors.AWAY):

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from runs import exact, lifecycle, models, state
-from runs.engine import accounts, comparing, comparing_effects, told
+from runs.engine import accounts, comparing, comparing_effects, comparing_refusals, told
 from runs.engine.comparing import Broken as Broken
 from runs.models import paths
 from runs.transitions import audit, decisions, log
@@ -52,6 +52,7 @@ def verify() -> Verified:
     _switches()
     _pins()
     _sealed()
+    comparing_refusals.refusals()
     return Verified(events=events, head=head, runs=runs, entries=entries)
 
 

@@ -3,7 +3,7 @@
 from runs.models.account import Account
 from runs.models.action import Action, Revision
 from runs.models.agent import Agent, AgentVersion
-from runs.models.audit import AuditEvent, AuditHead
+from runs.models.audit import AuditEvent, AuditHead, Refusal
 from runs.models.blob import Blob
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
@@ -41,6 +41,7 @@ __all__ = [
     "PlanStep",
     "Policy",
     "PolicyVersion",
+    "Refusal",
     "Rehearsal",
     "Review",
     "Revision",

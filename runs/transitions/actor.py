@@ -9,9 +9,13 @@ from runs import models
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """A person with the channel and address they came from; `user` is None for the clock and the engine."""
+    """A person with the channel and address they came from; `user` is None for the clock and the engine.
+
+    `on_behalf_of` is for whom they act, where it isn't themselves.
+    """
 
     user: models.User | None
+    on_behalf_of: models.User | None = None
     channel: str = "page"
     ip: str | None = None
 

@@ -20,17 +20,25 @@ def append(
     subject: str,
     run: models.Run | None = None,
     content: Mapping[str, Any] | None = None,
+    seen: str | None = None,
 ) -> models.AuditEvent:
-    """Return the appended event. Call it inside the act's transaction, after every other lock."""
+    """Return the appended event. Call it inside the act's transaction, after every other lock.
+
+    `seen` is the digest of the card that the person had before them.
+    """
     head = models.AuditHead.objects.select_for_update().get(pk=1)
     event = models.AuditEvent(
         seq=head.seq + 1,
         at=clock_time.now(),
         actor=actor.user,
+        on_behalf_of=actor.on_behalf_of,
         act=act,
         run=run,
         subject=subject,
         content=dict(content or {}),
+        # Read under the head's lock, so that it is the one in force at this place of the chain.
+        policy_version_id=models.Installation.objects.values_list("policy_version", flat=True).get(pk=1),
+        seen=seen,
         channel=actor.channel,
         ip=actor.ip,
         previous=head.hash,
@@ -44,6 +52,7 @@ def append(
 
 def expected_hash(event: models.AuditEvent) -> str:
     """Return the HMAC that the event must carry: over every column and the hash before it."""
+    later = (event.on_behalf_of_id, event.policy_version_id, event.seen)  # none of them in the oldest events
     return exact.seal(
         settings.AUDIT_HMAC,
         event.previous,
@@ -56,4 +65,5 @@ def expected_hash(event: models.AuditEvent) -> str:
         exact.canonical(event.content, limit=None),
         event.channel,
         event.ip or "",
+        *([part or "" for part in later] if any(later) else ()),
     )

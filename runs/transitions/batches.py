@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import IntegrityError
 
 from runs import hints, lifecycle, models
-from runs.transitions import decisions, inbox
+from runs.transitions import attempts, decisions, inbox
 from runs.transitions.actor import Actor
 from runs.transitions.answers import APPROVE, REJECT, Answer
 from runs.transitions.committing import committing
@@ -38,6 +38,7 @@ class _OneRefused(Exception):
         self.review_id, self.refusal = review_id, refusal
 
 
+@attempts.noted("review.decide", "several reviews")
 def decide_many(answers: Mapping[int, Answer], *, by: Actor, whole: bool = False) -> list[Outcome]:
     """Return what became of each answer, by the number of its review; one transaction for each run.
 
@@ -57,6 +58,9 @@ def decide_many(answers: Mapping[int, Answer], *, by: Actor, whole: bool = False
     for run_id in sorted({row.run_id for row in asked.values()}):
         of_run = {pk: answer for pk, answer in checked.items() if asked[pk].run_id == run_id}
         found |= _of_run(run_id, of_run, by=by, whole=whole)
+    for pk, outcome in found.items():
+        if outcome.refusal is not None:
+            attempts.of_refused(outcome.refusal, act="review.decide", subject=f"review {pk}", by=by)
     return [found[pk] for pk in sorted(found)]
 
 
@@ -90,9 +94,10 @@ def _of_run(run_id: int, answers: Mapping[int, Answer], *, by: Actor, whole: boo
     except IntegrityError:  # the same token for two questions at once: one of them has it
         return {pk: Outcome(review_id=pk, refusal=Stale(decisions.USED)) for pk in answers}
     except _OneRefused as one:
-        rest = Stale("Nothing was decided, because one of these could not be.")
+        rest = "Nothing was decided, because one of these could not be."
         return {
-            pk: Outcome(review_id=pk, refusal=one.refusal if pk == one.review_id else rest) for pk in answers
+            pk: Outcome(review_id=pk, refusal=one.refusal if pk == one.review_id else Stale(rest))
+            for pk in answers
         }
     return found
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from runs import exact, lifecycle, models
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import corrections, cuts, redrives, texts
+from runs.transitions import attempts, corrections, cuts, redrives, texts
 from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -26,6 +26,7 @@ class Earlier:
     digest: str
 
 
+@attempts.noted("run.fork", "run {}")
 def fork(
     run_id: int,
     *,
@@ -73,6 +74,7 @@ def fork(
     return _once(make, token=token, user=user, point="fork")
 
 
+@attempts.noted("run.take_over", "run {}")
 def take_over(fork_id: int, *, reason: str, by: Actor, token: str, seen: int | None = None) -> models.Run:
     """Return a re-drive from the point where the fork began, with the fork's corrections.
 
@@ -108,6 +110,7 @@ def earlier_effects(run_id: int) -> Earlier:
     return Earlier(occurrences=rows, digest=exact.link(*(f"{row.pk} {row.state}" for row in rows)))
 
 
+@attempts.noted("run.separate", "run {}")
 def separate(
     run_id: int,
     *,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from runs import models
 from runs.models import paths
-from runs.transitions import redrives
+from runs.transitions import attempts, redrives
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, Refused, Stale
 
@@ -33,6 +33,7 @@ class Outcome:
     refusal: Refused | None = None
 
 
+@attempts.noted("run.redrive", "several runs")
 def redrive_many(wishes: Sequence[Wish], *, reason: str, by: Actor) -> list[Outcome]:
     """Return what became of each: a refusal of one leaves the others made.
 
@@ -50,6 +51,7 @@ def redrive_many(wishes: Sequence[Wish], *, reason: str, by: Actor) -> list[Outc
         try:
             found.append(Outcome(run_id=wish.run_id, made=_made(wish, reason=reason, by=by)))
         except Refused as refusal:
+            attempts.of_refused(refusal, act="run.redrive", subject=f"run {wish.run_id}", by=by)
             found.append(Outcome(run_id=wish.run_id, refusal=refusal))
     return found
 

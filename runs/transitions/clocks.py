@@ -68,7 +68,7 @@ def _expire(review_id: int, run_id: int) -> bool:
             "digest": review.digest,
         }
         inbox.leave(run, models.Fact.Kind.EXPIRED, content, by=None, mover="S")
-        audit.append("review.expired", actor=CLOCK, run=run, subject=f"review {review.pk}")
+        audit.append("review.expired", actor=CLOCK, run=run, subject=f"review {review.pk}", content=content)
         hints.changed(run.pk, inbox=True)
         return True
 
@@ -214,9 +214,10 @@ def _escalate(review_id: int, run_id: int) -> bool:
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         if review.status != lifecycle.Review.OPEN or rights.ADMIN in review.groups:
             return False
-        review.groups = [*review.groups, rights.ADMIN]
+        before, review.groups = review.groups, [*review.groups, rights.ADMIN]
         review.save(update_fields=["groups"])
-        audit.append("review.escalated", actor=CLOCK, run=run, subject=f"review {review.pk}")
+        content = {"before": before, "after": review.groups}
+        audit.append("review.escalated", actor=CLOCK, run=run, subject=f"review {review.pk}", content=content)
         hints.changed(run.pk, inbox=True)
         return True
 

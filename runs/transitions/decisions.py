@@ -11,7 +11,20 @@ from django.conf import settings
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.transitions import answers, audit, budgets, clock_time, holds, inbox, log, pins, texts, undoing
+from runs.models import cards
+from runs.transitions import (
+    answers,
+    attempts,
+    audit,
+    budgets,
+    clock_time,
+    holds,
+    inbox,
+    log,
+    pins,
+    texts,
+    undoing,
+)
 from runs.transitions.actor import Actor
 from runs.transitions.answers import ABSENT_DO as ABSENT_DO
 from runs.transitions.answers import ABSENT_LEAVE as ABSENT_LEAVE
@@ -29,6 +42,7 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 USED = "This form was used already; load the page again."
 
 
+@attempts.noted("review.decide", "review {}")
 def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     """Return the recorded decision; the same token again returns what it recorded.
 
@@ -114,6 +128,7 @@ def tell_auditors(run: models.Run, review: models.Review, answer: Answer, *, by:
         run=run,
         subject=f"review {review.pk}",
         content=_facts(review, answer),
+        seen=cards.digest(review),
     )
     if answer.verdict in answers.CONTRADICTED:
         occurrence = answers.contradicted(review)
@@ -126,6 +141,7 @@ def tell_auditors(run: models.Run, review: models.Review, answer: Answer, *, by:
         )
 
 
+@attempts.noted("review.withdraw", "review {}")
 def withdraw(review_id: int, *, by: Actor) -> None:
     """Take an approval back before its effect has started. Refuses NotYours, and Stale once it has."""
     assert by.user is not None
@@ -143,10 +159,13 @@ def withdraw(review_id: int, *, by: Actor) -> None:
         review.closed_at = now
         review.save(update_fields=["status", "closed_at"])
         inbox.leave(run, models.Fact.Kind.WITHDRAWN, {"review": review.pk}, by=by.user, mover="P")
-        audit.append("review.withdrawn", actor=by, run=run, subject=f"review {review.pk}")
+        content = {"revision": review.revision, "digest": review.digest,
+                   "before": lifecycle.Review.APPROVED, "after": review.status}  # fmt: skip
+        audit.append("review.withdrawn", actor=by, run=run, subject=f"review {review.pk}", content=content)
         hints.changed(run.pk, inbox=True)
 
 
+@attempts.noted("review.extend", "review {}")
 def extend(review_id: int, *, reason: str, by: Actor) -> models.Review:
     """Return the question with a new end, counted from now; nothing else about it changes.
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from runs import hints, lifecycle, models, rights
 from runs.models import desk
-from runs.transitions import audit, clock_time, decisions, inbox, texts
+from runs.transitions import attempts, audit, clock_time, decisions, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 
+@attempts.noted("review.snooze", "review {}")
 def snooze(review_id: int, span: str, *, by: Actor) -> models.Snooze:
     """Return the person's snooze of this question, which replaces their earlier one.
 
@@ -37,6 +38,7 @@ def snooze(review_id: int, span: str, *, by: Actor) -> models.Snooze:
         return row
 
 
+@attempts.noted("review.wake", "review {}")
 def wake(review_id: int, *, by: Actor) -> None:
     """End the person's own snooze now. Refuses Stale where it is over already."""
     run_id = _run_of(review_id)
@@ -50,6 +52,7 @@ def wake(review_id: int, *, by: Actor) -> None:
         hints.changed(run.pk, inbox=True)
 
 
+@attempts.noted("review.hand_over", "review {}")
 def hand_over(review_id: int, to_id: int, *, note: str, by: Actor) -> models.Handover:
     """Return whose question this is now; handing it on replaces that, and the audit trail keeps them all.
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import exact, hints, lifecycle, models, rights
+from runs.models import cards
 from runs.policies import parsing, rules
 from runs.tools import contract, problems, registry
-from runs.transitions import answers, audit, clock_time, considered, decisions, inbox, texts
+from runs.transitions import answers, attempts, audit, clock_time, considered, decisions, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.answers import Answer
 from runs.transitions.committing import committing
@@ -35,6 +36,7 @@ class Settled:
     identity: Any
 
 
+@attempts.noted("review.edit", "review {}")
 def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
     """Return the question at its next revision: no votes, and undecidable until a worker has previewed it.
 
@@ -58,7 +60,7 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
         action = editable(review)
         if not texts.says(reason):
             raise Invalid("Say why you change it; the agent and the auditors read the reason.")
-        new = settle(action, given.arguments)
+        new, shown = settle(action, given.arguments), cards.digest(review)
         if new.digest == action.digest:
             raise Invalid("Nothing is changed: these are the arguments as they stand.")
         _ask_policy(run, action, new)
@@ -80,6 +82,7 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
             run=run,
             subject=f"review {review.pk}",
             content={**content, "before": action.digest},
+            seen=shown,
         )
         hints.changed(run.pk, inbox=True)
         return review

@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.conf import settings
 
 from runs import hints, lifecycle, models, rights
-from runs.transitions import audit, clock_time, inbox, log, texts
+from runs.transitions import attempts, audit, clock_time, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 
+@attempts.noted("run.pause", "run {}")
 def pause(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """Hold the run: at once if nobody works on it, else at the next safe point. Refuses Stale when it has ended."""
     user = _entitled(by, rights.Act.PAUSE, "pause")
@@ -51,6 +52,7 @@ def hold_new(run: models.Run, *, reason: str, by: Actor) -> None:
     audit.append("run.paused", actor=by, run=run, subject=f"run {run.pk}", content={"reason": reason})
 
 
+@attempts.noted("run.resume", "run {}")
 def resume(run_id: int, *, by: Actor) -> models.Run:
     """Lift the hold; the run goes on from its newest checkpoint. Refuses NotYours and Stale."""
     user = _entitled(by, rights.Act.RESUME, "resume")
@@ -81,6 +83,7 @@ def resume(run_id: int, *, by: Actor) -> models.Run:
         return run
 
 
+@attempts.noted("run.stop", "run {}")
 def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
     """End the run at its next safe point; what is under way finishes, nothing else starts. Refuses Invalid, Stale."""
     may_stop(by)

@@ -15,7 +15,7 @@ from runs import exact, hints, lifecycle, models, plan_changes, rights
 from runs.models import standing
 from runs.providers import registry as providers
 from runs.tools import registry
-from runs.transitions import audit, inbox, log, texts
+from runs.transitions import attempts, audit, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -34,6 +34,7 @@ class Edit:
     reason: str
 
 
+@attempts.noted("plan.edit", "run {}")
 def save(run_id: int, edit: Edit, *, by: Actor) -> models.Plan:
     """Return the new version; the same edit sent twice returns the one it made.
 

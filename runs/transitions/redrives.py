@@ -10,7 +10,19 @@ from django.db import IntegrityError
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import audit, budgets, clock_time, corrections, cuts, holds, inbox, log, texts, undoing
+from runs.transitions import (
+    attempts,
+    audit,
+    budgets,
+    clock_time,
+    corrections,
+    cuts,
+    holds,
+    inbox,
+    log,
+    texts,
+    undoing,
+)
 from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -21,6 +33,7 @@ DISPOSITIONS = (KEEP, AGAIN, UNDO_FIRST)
 HELD = "Its plan is changed before it goes on."
 
 
+@attempts.noted("run.redrive", "run {}")
 def redrive(
     run_id: int,
     *,

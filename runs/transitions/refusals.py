@@ -9,6 +9,7 @@ class Refused(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+        self.noted = False  # whether it is among the refused attempts already
 
 
 class LostAuthority(Refused):

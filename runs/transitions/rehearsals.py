@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import hints, models, rights
-from runs.transitions import clock_time, edits, inbox
+from runs.transitions import attempts, clock_time, edits, inbox
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import NotYours
 
 
+@attempts.noted("review.rehearse", "review {}")
 def ask(review_id: int, arguments: Any, *, by: Actor) -> models.Rehearsal:
     """Return the person's rehearsal of these arguments: the one that is there, or a new one that a worker is told of.
 

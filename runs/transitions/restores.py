@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from runs import lifecycle, models, rights
-from runs.transitions import audit, clock_time, switches, texts
+from runs.transitions import attempts, audit, clock_time, switches, texts
 from runs.transitions.actor import ENGINE, Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -51,6 +51,7 @@ def found(origin: str, *, why: str) -> bool:
     return news
 
 
+@attempts.noted("database.release", "installation")
 def release(*, reason: str, by: Actor) -> None:
     """Let effects start again. Refuses NotYours, Invalid without a reason, and Stale when nothing is to be released.
 

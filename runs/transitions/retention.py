@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from runs import lifecycle, models, rights
 from runs.models import paths
-from runs.transitions import audit, clock_time, inbox, texts
+from runs.transitions import attempts, audit, clock_time, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -15,6 +15,7 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 SEALED = "This lineage is sealed: its record stays, but nothing goes on from it any more."
 
 
+@attempts.noted("lineage.seal", "run {}")
 def seal(root_id: int, *, reason: str, by: Actor) -> models.Run:
     """Return the first run of the lineage, sealed. Doing it twice changes nothing.
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.models import blob
-from runs.transitions import audit, clock_time, indexing, log, pins, texts
+from runs.transitions import attempts, audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -25,6 +25,7 @@ def keep_blob(content: bytes) -> str:
     return sha256
 
 
+@attempts.noted("run.start", "agent {}")
 def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Actor, token: str) -> models.Run:
     """Return the new run, queued and due at once; the same token again returns the run it made.
 

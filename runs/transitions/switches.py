@@ -12,7 +12,7 @@ from typing import Any
 from runs import exact, lifecycle, models, rights
 from runs.policies import parsing
 from runs.tools import registry
-from runs.transitions import audit, clock_time, inbox, texts
+from runs.transitions import attempts, audit, clock_time, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours
@@ -20,6 +20,7 @@ from runs.transitions.refusals import Invalid, NotYours
 ALL, AGENT, TOOL = "all", "agent", "tool"
 
 
+@attempts.noted("policy.change", "policy")
 def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.PolicyVersion:
     """Return the new policy version, in force when this returns. Refuses NotYours, and Invalid for bad rules."""
     _entitled(by)
@@ -46,17 +47,20 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
         installation.policy_version = version
         installation.gate_epoch += 1
         installation.save(update_fields=["policy_version", "gate_epoch"])
-        content = {"version": version.number, "digest": version.digest, "epoch": installation.gate_epoch}
+        content = {"before": current.number, "version": version.number, "digest": version.digest,
+                   "reason": reason, "epoch": installation.gate_epoch}  # fmt: skip
         audit.append("policy.changed", actor=by, subject=f"policy {current.policy.name}", content=content)
     interrupt("policy", by)
     return version
 
 
+@attempts.noted("switch.throw", "all")
 def pause_all(paused: bool, *, by: Actor, reason: str = "") -> None:
     """Stop every start of an effect in the installation, or let them go on. Refuses NotYours."""
     _throw(ALL, on=paused, reason=reason, by=by)
 
 
+@attempts.noted("switch.throw", "agent:{}")
 def pause_agent(name: str, paused: bool, *, by: Actor, reason: str = "") -> None:
     """Let no run of this agent start anything, or let them go on. Refuses NotYours, and Invalid for no such agent."""
     if not models.Agent.objects.filter(name=name).exists():
@@ -64,6 +68,7 @@ def pause_agent(name: str, paused: bool, *, by: Actor, reason: str = "") -> None
     _throw(f"{AGENT}:{name}", on=paused, reason=reason, by=by)
 
 
+@attempts.noted("switch.throw", "tool:{}")
 def pause_tool(name: str, paused: bool, *, by: Actor, reason: str = "") -> None:
     """Let no run start this tool, or let them again. Refuses NotYours, and Invalid for no such tool."""
     if paused and name not in {tool.name for tool in registry.all()}:

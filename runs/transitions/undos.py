@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from runs import hints, lifecycle, models, rights
 from runs.models import paths
 from runs.tools import registry
-from runs.transitions import audit, cuts, inbox, redrives, retention, texts, undoing
+from runs.transitions import attempts, audit, cuts, inbox, redrives, retention, texts, undoing
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -17,6 +17,7 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 CODE = "undoing"
 
 
+@attempts.noted("effect.undo", "occurrence {}")
 def ask(occurrence_id: int, *, reason: str, by: Actor, token: str) -> models.Run:
     """Return the run that is to take the effect back; nothing is taken back before policy and people let it.
 

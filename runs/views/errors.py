@@ -11,6 +11,7 @@ from django.template import loader
 
 from runs import access
 from runs.transitions import refusals
+from runs.views import turned_away
 
 RETRY_AFTER = "3"
 AWAY = (OperationalError, InterfaceError)
@@ -66,6 +67,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form without its token."""
+    turned_away.noted(request, "The form didn't come from a page of this site.")
     return draw(request, 403, template="403_csrf.html")
 
 
