@@ -218,6 +218,7 @@ CKPTSITE: dict[str, float] = {
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
 }
+CKPTSITE_API_RATE = env.integer("CKPTSITE_API_RATE", 600, minimum=1)  # requests a minute, for each token
 # What the whole installation may use on one day; what isn't named isn't limited.
 CKPTSITE_DAY_BUDGET = env.limits(
     "CKPTSITE_DAY_BUDGET", among=("steps", "calls", "tokens", "cost_micro", "seconds")

@@ -6,6 +6,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from ckptsite import health
+from runs.api.site import api
 from runs.views import (
     accounts,
     answers,
@@ -72,6 +73,7 @@ urlpatterns = [
     path("compare/", inspect.compare, name="compare"),
     path("effects/", effects.ledger, name="effects"),
     path("events/", events.events, name="events"),
+    path("api/v1/", api.urls),
     path("healthz", health.healthz, name="healthz"),
     path("admin/login/", accounts.admin_login),
     path("admin/", admin.site.urls),

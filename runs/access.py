@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Now
 from django.http import Http404
 
 from runs import exact, models, rights
@@ -30,6 +30,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.STOP: "stop runs",
     rights.Act.UNDO: "take effects back",
     rights.Act.ANSWER_FAILURE: "answer for failed runs",
+    rights.Act.RAISE_BUDGET: "answer for used-up budgets",
     rights.Act.EDIT_PLAN: "change plans",
     rights.Act.AUDIT: "read the audit trail",
     rights.Act.SWITCH: "use the switches",
@@ -72,6 +73,9 @@ def see(user: Person) -> None:
 def require(user: Person, act: rights.Act) -> None:
     """Refuse (NoGroup) who sees nothing, then (Forbidden) who may not do `act`, naming who may."""
     see(user)
+    held = roles(user)
+    if isinstance(held, rights.Held) and act not in held.acts:
+        raise Forbidden(f"This token is not for that: with it you may not {WORDS.get(act, 'do this')}.")
     if not may(user, act):
         raise Forbidden(refusal(act))
 
@@ -137,6 +141,27 @@ def view_for(user: Person, view_id: int) -> models.SavedView:
     see(user)
     rows = models.SavedView.objects.filter(pk=view_id, owner=user if isinstance(user, models.User) else None)
     return _one(rows.first(), "view", view_id)
+
+
+def token_of(secret: str) -> models.ApiToken | None:
+    """Return the token with this secret that is in force, and its person narrowed to what it is for; else None."""
+    digest = exact.digest_bytes(secret.encode("utf-8", "surrogatepass"))
+    rows = models.ApiToken.objects.select_related("person").filter(
+        digest=digest, revoked_at__isnull=True, expires_at__gt=Now(), person__is_active=True
+    )
+    found = rows.first()
+    if found is not None:
+        found.person.through = found.acts
+    return found
+
+
+def own_token(user: Person, token_id: int) -> models.ApiToken:
+    """Return a token that the person may revoke: their own, or anybody's for who manages people. Refuses 404 else."""
+    see(user)
+    rows = models.ApiToken.objects.select_related("person")
+    if not may(user, rights.Act.PEOPLE):
+        rows = rows.filter(person=user if isinstance(user, models.User) else None)
+    return _one(rows.filter(pk=token_id).first(), "token", token_id)
 
 
 def _one(row: Row | None, what: str, number: int) -> Row:

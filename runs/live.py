@@ -39,7 +39,12 @@ def topics(wanted: Iterable[str]) -> frozenset[str]:
 
 async def released() -> None:
     """Give the database connections of this request back: a stream lives for hours and needs none."""
-    await sync_to_async(connections.close_all)()
+    await sync_to_async(release)()
+
+
+def release() -> None:
+    """Do the same where the view is no coroutine."""
+    connections.close_all()
 
 
 async def stream(wanted: frozenset[str]) -> AsyncIterator[bytes]:

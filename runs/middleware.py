@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
-from runs import access
-from runs.transitions import refusals
+from runs import access, problems
+from runs.transitions import refusals, tokens
 from runs.views import errors, turned_away
 
 log = structlog.get_logger(__name__)
@@ -40,6 +40,14 @@ class PageMiddleware:
 
         return later()
 
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """Turn a program away that has sent its token to a page: whatever else it sends, no page takes it in."""
+        token = request.headers.get("Authorization", "").partition(" ")[2].strip()
+        if not token.startswith(tokens.MARK) or problems.concerns(request.path):
+            return None
+        turned_away.noted(request, "A token was sent to a page.")
+        return errors.token_on_page(request)
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Turn what a transition refused, and a database that is away, into their pages."""
         if isinstance(exception, (refusals.Refused, access.Forbidden, access.NoGroup)):
@@ -54,7 +62,8 @@ class PageMiddleware:
 
 def _finished(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     """Return the answer as it leaves: a page also where Django's own is empty, and in no cache."""
-    if response.status_code == 405 and isinstance(response, HttpResponse) and not response.content:
+    bare = problems.concerns(request.path) or not getattr(response, "content", b"")
+    if response.status_code == 405 and isinstance(response, HttpResponse) and bare:
         page = errors.draw(request, 405)
         page["Allow"] = response.get("Allow", "")
         response = page

@@ -47,6 +47,26 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.PEOPLE: frozenset({ADMIN}),
 }
 
+MACHINE_ACTS = frozenset({Act.VIEW, Act.START, Act.PAUSE, Act.STOP})
+"""All that an agent's or a service's token can ever be for: a decision is a person's."""
+
+TOKEN_ACTS = MACHINE_ACTS | {Act.RESUME, Act.REDRIVE, Act.DECIDE, Act.ANSWER_FAILURE, Act.RAISE_BUDGET}
+"""All that a token can be for; the rest is done on the pages."""
+
+
+class Held(frozenset[str]):
+    """Roles that are held through a token: it lets only its own acts through, whatever the person may."""
+
+    acts: frozenset[Act]
+
+    @classmethod
+    def through(cls, roles: Iterable[str], acts: Iterable[Act]) -> Held:
+        """Return these roles, narrowed to `acts`."""
+        found = cls(roles)
+        found.acts = frozenset(acts)
+        return found
+
+
 OWN_RIGHT: dict[str, Act] = {
     lifecycle.ReviewKind.FAILURE: Act.ANSWER_FAILURE,
     lifecycle.ReviewKind.BUDGET: Act.RAISE_BUDGET,
@@ -56,12 +76,14 @@ OWN_RIGHT: dict[str, Act] = {
 
 def may(roles: Iterable[str], act: Act) -> bool:
     """Return whether somebody with these roles may do `act`."""
+    if isinstance(roles, Held) and act not in roles.acts:
+        return False
     return not _TABLE[act].isdisjoint(roles)
 
 
 def may_decide(roles: Iterable[str], groups: Iterable[str]) -> bool:
     """Return whether these roles may decide a review that asks for one of `groups`; an administrator always may."""
-    held = frozenset(roles)
+    held = roles if isinstance(roles, frozenset) else frozenset(roles)
     return may(held, Act.DECIDE) and (ADMIN in held or not held.isdisjoint(groups))
 
 

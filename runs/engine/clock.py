@@ -11,12 +11,12 @@ from django.db import close_old_connections, connection
 
 from runs import hints
 from runs.engine import advance, zombies
-from runs.transitions import attempts, clocks, ladders, pins
+from runs.transitions import api_calls, attempts, clocks, ladders, pins
 
 log = structlog.get_logger(__name__)
 
 DAY_LOOK = 60.0
-"""Seconds between two looks at whether a new day has begun."""
+"""Seconds between two looks at whether a new day has begun, and at what is a day old."""
 
 
 def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
@@ -46,6 +46,7 @@ def run(*, stopping: Callable[[], bool]) -> None:
             close_old_connections()
             if began >= looked + DAY_LOOK:
                 clocks.wake_new_day()
+                api_calls.forget()
                 looked = began
             tick(stopping=stopping)
         except Exception as error:  # a database that restarts must not end the clock

@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
 from django.core.cache import cache
 
+from runs.forms import rates
+
 TRIES = 10
 NAME_TRIES = 50
 WINDOW_SECONDS = 15 * 60
@@ -33,7 +35,8 @@ class SignIn(AuthenticationForm):
         name = str(self.cleaned_data.get("username", ""))
         here, anywhere = _key(place, name), _key("", name)
         # Counted before the password is looked at, so that tries sent side by side count too.
-        if _counted(here) > TRIES or _counted(anywhere) > NAME_TRIES:
+        tries = rates.counted(here, WINDOW_SECONDS), rates.counted(anywhere, WINDOW_SECONDS)
+        if tries[0] > TRIES or tries[1] > NAME_TRIES:
             raise TooManyTries(
                 f"Too many wrong tries. Wait {WINDOW_SECONDS // 60} minutes, then try again.", code="too_many"
             )
@@ -50,15 +53,6 @@ class FirstAdministrator(BaseUserCreationForm):  # type: ignore[type-arg]  # dja
 
         model = get_user_model()
         fields = ("username",)
-
-
-def _counted(key: str) -> int:
-    """Return the number of tries under this key, this one included."""
-    cache.add(key, 0, WINDOW_SECONDS)
-    try:
-        return int(cache.incr(key))
-    except ValueError:  # it ran out between the two calls
-        return 1
 
 
 def _key(place: str, username: str) -> str:

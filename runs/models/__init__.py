@@ -3,6 +3,7 @@
 from runs.models.account import Account
 from runs.models.action import Action, Revision
 from runs.models.agent import Agent, AgentVersion
+from runs.models.api import ApiCall, ApiToken
 from runs.models.audit import AuditEvent, AuditHead, Refusal
 from runs.models.blob import Blob
 from runs.models.desk import Handover, SavedView, Snooze
@@ -24,6 +25,8 @@ __all__ = [
     "Action",
     "Agent",
     "AgentVersion",
+    "ApiCall",
+    "ApiToken",
     "AuditEvent",
     "AuditHead",
     "Blob",

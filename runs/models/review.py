@@ -170,6 +170,9 @@ class Decision(models.Model):
     token = models.CharField(max_length=64, unique=True)
     channel = models.CharField(max_length=20, default="page")
     ip = models.GenericIPAddressField(null=True)
+    through = models.ForeignKey(
+        "runs.ApiToken", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
 
+from runs import rights
+
 
 class User(AbstractUser):
     """A person who signs in. What they may do follows from the names of their groups (runs.rights)."""
+
+    through: frozenset[rights.Act] | None = None
+    """What the token is for that this person came with; None where they came themselves. No column."""
 
     class Meta(AbstractUser.Meta):
         db_table = "runs_user"
 
     def roles(self) -> frozenset[str]:
-        """Return the names of the person's groups; none while inactive."""
+        """Return the names of the person's groups, narrowed to what their token is for; none while inactive."""
         if not self.is_active:
             return frozenset()
         names = frozenset(self.groups.values_list("name", flat=True))
-        return names | {"admin"} if self.is_superuser else names
+        names = names | {rights.ADMIN} if self.is_superuser else names
+        return names if self.through is None else rights.Held.through(names, self.through)
 
     def display(self) -> str:
         """Return the name to show on pages."""

@@ -89,7 +89,7 @@ def page(
         marks=review_models.Marks(
             revision=review.revision,
             digest=review.digest,
-            evidence=action.evidence_number if _in_doubt(review) else review.evidence_number,
+            evidence=evidence(review),
             token=secrets.token_urlsafe(24),
             rendered_at=review.now,
         ),
@@ -182,7 +182,18 @@ def measure(review: models.Review) -> str:
 
 def sound(review: models.Review) -> bool:
     """Return whether the arguments that it asks about still have their digest."""
-    return _arguments(review.action, _reply(review.action))[1]
+    return arguments(review)[1]
+
+
+def arguments(review: models.Review) -> tuple[str, bool]:
+    """Return the canonical text of the arguments that will run, and whether it still has its digest."""
+    return _arguments(review.action, _reply(review.action))
+
+
+def evidence(review: models.Review) -> int:
+    """Return the evidence number that an answer has to name."""
+    action = review.action if _in_doubt(review) else None
+    return review.evidence_number if action is None else action.evidence_number
 
 
 def _in_doubt(review: models.Review) -> bool:

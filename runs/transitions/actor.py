@@ -12,12 +12,15 @@ class Actor:
     """A person with the channel and address they came from; `user` is None for the clock and the engine.
 
     `on_behalf_of` is for whom they act, where it isn't themselves.
+    `token` is what a program came with that acts on the person's behalf, `call` the request that it makes.
     """
 
     user: models.User | None
     on_behalf_of: models.User | None = None
     channel: str = "page"
     ip: str | None = None
+    token: models.ApiToken | None = None
+    call: models.ApiCall | None = None
 
     @property
     def name(self) -> str:

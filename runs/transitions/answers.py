@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from runs import exact, jsonschemas, lifecycle, models, rights
 from runs.tools import registry
 from runs.transitions import budgets, clock_time, pins, retention, texts
+from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 APPROVE, REJECT, ASK_BACK, BY_HAND = "approve", "reject", "ask_back", "by_hand"
@@ -24,6 +25,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.FAILURE: (RETRY, STOP, GO_ON, ONCE, TWICE, NOT_AT_ALL),
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
+FINAL = 3
 CONTRADICTED = frozenset({ONCE, TWICE, NOT_AT_ALL})
 
 
@@ -102,6 +104,14 @@ def check_right(review: models.Review, answer: Answer, user: models.User) -> Non
         why = review.why_apart(user.pk)
         if why and others_may(user, review.groups):
             raise NotYours(f"{why}, so somebody else has to release this action.")
+
+
+def check_door(review: models.Review, answer: Answer, by: Actor) -> None:
+    """Refuse (NotYours) what no token can give: the release of something final needs somebody who has signed in."""
+    if by.token is not None and review.tier >= FINAL and answer.verdict in {APPROVE, ABSENT_DO}:
+        raise NotYours(
+            "At tier 3 only somebody who has signed in releases it, on its page; a token can reject it."
+        )
 
 
 def others_may(user: models.User, groups: list[str]) -> bool:

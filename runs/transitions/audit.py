@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, models
-from runs.transitions import clock_time
+from runs.transitions import clock_time, marking
 from runs.transitions.actor import Actor
 
 
@@ -26,6 +26,8 @@ def append(
 
     `seen` is the digest of the card that the person had before them.
     """
+    marking.done(actor, run)
+    through = {} if actor.token is None else {"token": actor.token.named()}
     head = models.AuditHead.objects.select_for_update().get(pk=1)
     event = models.AuditEvent(
         seq=head.seq + 1,
@@ -35,7 +37,7 @@ def append(
         act=act,
         run=run,
         subject=subject,
-        content=dict(content or {}),
+        content={**(content or {}), **through},
         # Read under the head's lock, so that it is the one in force at this place of the chain.
         policy_version_id=models.Installation.objects.values_list("policy_version", flat=True).get(pk=1),
         seen=seen,

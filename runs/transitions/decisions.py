@@ -93,6 +93,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
     assert by.user is not None
     now = clock_time.now()
     answers.check_right(review, answer, by.user)
+    answers.check_door(review, answer, by)
     if answer.stop or (answer.verdict == STOP and pins.asked(review)):
         holds.may_stop(by)
     answers.check_fresh(review, answer, now)
@@ -110,6 +111,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         token=answer.token,
         channel=by.channel,
         ip=by.ip,
+        through=by.token,
     )
     closed = _count(review, answer, now)
     review.save(update_fields=["status", "votes", "answer", "closed_at"])

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 
-from runs import access
+from runs import access, problems
 from runs.transitions import refusals
 from runs.views import turned_away
 
@@ -18,8 +18,19 @@ AWAY = (OperationalError, InterfaceError)
 """The database is away, or didn't answer in time."""
 
 
+SENTENCES: dict[int, str] = {
+    404: "There is nothing at this address.",
+    405: "This address takes no requests of this kind.",
+    500: "The server made a mistake, and it has been noted. Repeat the request with the same Idempotency-Key.",
+    503: "The database is away. Repeat the request with the same Idempotency-Key.",
+}
+"""What a program is told where a page would say more."""
+
+
 def draw(request: HttpRequest, status: int, *, sentence: str = "", template: str = "") -> HttpResponse:
-    """Return the error page of a status; to htmx only its box."""
+    """Return the error page of a status; to htmx only its box, to a program a problem document."""
+    if problems.concerns(request.path):
+        return problems.response(status, sentence or SENTENCES.get(status, "This request can't be answered."))
     fragment = bool(getattr(request, "htmx", False))
     context = {
         "request": request,
@@ -43,7 +54,8 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: not there, or not to be seen by this person."""
-    if isinstance(exception, access.NoGroup) and not getattr(request, "htmx", False):
+    page = not getattr(request, "htmx", False) and not problems.concerns(request.path)
+    if isinstance(exception, access.NoGroup) and page:
         return render(request, "no_group.html", {"sentence": str(exception)}, status=404)
     known = isinstance(exception, access.NoGroup) or (
         isinstance(exception, Http404) and str(exception).startswith("There is no ")
@@ -69,6 +81,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form without its token."""
     turned_away.noted(request, "The form didn't come from a page of this site.")
     return draw(request, 403, template="403_csrf.html")
+
+
+def token_on_page(request: HttpRequest) -> HttpResponse:
+    """403 for a token that was sent to a page."""
+    return draw(request, 403, sentence="A token opens the API only. Pages are for people who sign in.")
 
 
 def refused(request: HttpRequest, refusal: refusals.Refused) -> HttpResponse:

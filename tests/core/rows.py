@@ -229,3 +229,26 @@ def blob(**more: Any) -> models.Blob:
 def account(**more: Any) -> models.Account:
     given: dict[str, Any] = {"day": datetime.date(2026, 5, 1), "measure": "steps", "limit": 10}
     return models.Account.objects.create(**(given | more))
+
+
+def token(**more: Any) -> models.ApiToken:
+    given: dict[str, Any] = {
+        "person": more.pop("person", None) or user(),
+        "name": "nightly",
+        "kind": "agent",
+        "prefix": "ckpt_abcdefg",
+        "digest": digest(),
+        "scopes": "start view",
+        "form": f"form-{next(_numbers)}",
+        "expires_at": timezone.now() + datetime.timedelta(days=1),
+    }
+    return models.ApiToken.objects.create(**(given | more))
+
+
+def api_call(**more: Any) -> models.ApiCall:
+    given: dict[str, Any] = {
+        "token": more.pop("token", None) or token(),
+        "key": "one",
+        "request": DIGEST,
+    }
+    return models.ApiCall.objects.create(**(given | more))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.apps import apps
@@ -117,6 +118,11 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_audithead_single": lambda: models.AuditHead.objects.create(id=2),
     "runs_auditevent_chain": lambda: twice(rows.audit_event, previous=rows.DIGEST),
     "runs_blob_size": lambda: rows.blob(size=25 * 1024 * 1024 + 1),
+    "runs_apitoken_ends": lambda: rows.token(expires_at=timezone.now() - timedelta(days=1)),
+    "runs_apitoken_revoked_by_somebody": lambda: rows.token(revoked_at=timezone.now()),
+    "runs_apitoken_machine_never_decides": lambda: rows.token(kind="agent", scopes="decide view"),
+    "runs_apicall_one_key": lambda: twice(rows.api_call, token=rows.token()),
+    "runs_apicall_answered_is_done": lambda: rows.api_call(code=200),
     "runs_installation_single": lambda: models.Installation.objects.create(id=2),
 }
 
@@ -158,7 +164,7 @@ def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
     [
         rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
         rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
-        rows.account,
+        rows.account, rows.token, rows.api_call,
     ],
 )  # fmt: skip
 def test_the_rows_that_these_vary_are_possible(make: Callable[[], Model]) -> None:

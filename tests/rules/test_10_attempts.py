@@ -34,6 +34,7 @@ from runs.transitions import (
     retention,
     starts,
     switches,
+    tokens,
     undos,
 )
 from runs.transitions.actor import Actor
@@ -116,6 +117,9 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
     )
     wish = bulk_redrives.Wish(run_id=other.pk, checkpoint=checkpoint(other, "planned"), token=token())
     forked = again(done)
+    owned, _ = tokens.create(
+        name="old", kind="agent", acts=[], days=7, form=token(), by=Actor(user=who.operator)
+    )
 
     def take_over(by: Actor) -> models.Run:
         fork = models.Run.objects.get(mode="dry_run")
@@ -191,6 +195,12 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         "switches.pause_tool": (
             who.admin, ["switch.off"], lambda by: switches.pause_tool("world.back", True, by=by),
         ),
+        "tokens.create": (
+            who.operator,
+            ["token.created"],
+            lambda by: tokens.create(name="CI", kind="agent", acts=["start"], days=7, form=token(), by=by),
+        ),
+        "tokens.revoke": (who.operator, ["token.revoked"], lambda by: tokens.revoke(owned.pk, by=by)),
         "restores.release": (who.admin, ["database.released"], lambda by: restores.release(reason="Looked.", by=by)),
     }  # fmt: skip
 

@@ -163,7 +163,7 @@ def _why_not(work: Work, action: models.Action, review: models.Review | None, wi
     held = [
         decision
         for decision in review.decisions.select_related("person").filter(
-            revision=review.revision, verdict="approve"
+            revision=review.revision, verdict="approve", through__revoked_at__isnull=True
         )
         if rights.may_decide(decision.person.roles(), review.groups)
     ]
