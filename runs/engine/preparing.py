@@ -177,7 +177,9 @@ def considered(front: frontiers.Frontier, action: models.Action, args: Any, prev
 
 
 def _retype(tool: Tool, args: Any, tier: int) -> Mapping[str, str] | None:
-    """Return the decisive value that must be typed again at the highest tier."""
+    """Return the decisive value that must be typed again at the highest tier; for an undo that of what was done."""
+    if isinstance(tool, undo.Undo):
+        tool, args = tool.of, args.arguments
     if tier < 3 or not tool.decisive:
         return None
     field = tool.decisive[0]

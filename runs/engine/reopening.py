@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from runs import lifecycle, models, state
@@ -10,6 +11,7 @@ from runs.engine import proposing, told, undoing, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.models import paths
 from runs.providers import contract
+from runs.providers import registry as providers
 from runs.transitions import steps, undos
 
 
@@ -20,7 +22,7 @@ def reopen(claim: steps.Claim, beat: Heartbeat) -> None:
     """
     front = frontiers.load(claim)
     run = front.run
-    current, log, raw = _folded(run)
+    current, log, raw, inputs = _folded(run)
     wishes = _wishes(run)
     policy = verdicts.in_force()
     checked: list[steps.Proposed] = []
@@ -46,13 +48,40 @@ def reopen(claim: steps.Claim, beat: Heartbeat) -> None:
     )
     ends = first.content["code"] == undos.CODE  # it has nothing else to do
     last = {"summary": "What was asked for is taken back.", "result": None} if ends else None
-    steps.reopen(claim, plan=plan, calls=tuple(opened), policy_version=policy.version, first=back, last=last)
+    titles = _titles(front.agent, current, inputs)
+    steps.reopen(
+        claim,
+        plan=plan,
+        calls=tuple(opened),
+        policy_version=policy.version,
+        first=back,
+        last=last,
+        titles=titles,
+    )
 
 
-def _folded(run: models.Run) -> tuple[state.State, told.Log, dict[state.CallId, dict[str, Any]]]:
-    """Return the state at the cut, what the log tells about the plan's steps, and each call as it stood there."""
+def _titles(agent: contract.AgentSpec, current: state.State, inputs: Sequence[Any]) -> dict[str, str]:
+    """Return the titles of steps that begin anew and name what was corrected of the input.
+
+    A step that is over, or whose call is open at the cut, worked on the old input, and goes on saying so.
+    """
+    if len(inputs) < 2:
+        return {}
+    ahead = [
+        {"id": step.id, "title": step.title}
+        for step in current.plan
+        if step.state in {lifecycle.Step.PENDING, lifecycle.Step.FAILED}
+    ]
+    return providers.retitled(agent.provider, agent.definition, ahead, old=inputs[-2], new=inputs[-1])
+
+
+def _folded(
+    run: models.Run,
+) -> tuple[state.State, told.Log, dict[state.CallId, dict[str, Any]], list[Any]]:
+    """Return the state at the cut, what the log tells of the plan's steps, each call as it stood, and the inputs."""
     current, log = state.State(), told.Log()
     raw: dict[state.CallId, dict[str, Any]] = {}
+    inputs: list[Any] = []
     for line in paths.lines(run.path, run.pk):
         entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
         current = state.fold([entry], current)
@@ -64,7 +93,9 @@ def _folded(run: models.Run) -> tuple[state.State, told.Log, dict[state.CallId, 
             raw[content["call"][0], content["call"][1]] = dict(content)
         elif line.kind == lifecycle.EntryKind.REVISION:
             raw[content["call"][0], content["call"][1]]["arguments"] = content["arguments"]
-    return current, log, raw
+        elif line.kind in {lifecycle.EntryKind.INPUT, lifecycle.EntryKind.CORRECTION}:
+            inputs.append(content["input"])
+    return current, log, raw, inputs
 
 
 def _wishes(run: models.Run) -> dict[state.CallId, Any]:

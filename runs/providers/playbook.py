@@ -9,7 +9,7 @@ no clock and no chance in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runs import cel, lifecycle, state
@@ -99,6 +99,27 @@ def _first_plan(request: contract.Request) -> contract.Reply:
             steps.append({"id": raw["id"], "title": str(title), "body": body})
     text = f"Planned {_count(len(steps), 'step')}."
     return _control(contract.PLAN, {"steps": steps, "reason": "The playbook's steps."}, text)
+
+
+def retitled(
+    definition: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], *, old: Any, new: Any
+) -> dict[str, str]:
+    """Return the titles, by id, of steps that name something of the input that is otherwise now.
+
+    A title that a person wrote stays.
+    """
+    templates = {str(raw["id"]): raw.get("title", raw["id"]) for raw in definition.get("steps", ())}
+    found = {}
+    for step in steps:
+        try:
+            before, after = (
+                str(cel.render(templates.get(step["id"], ""), {"input": value})) for value in (old, new)
+            )
+        except cel.CelError:  # the new input lacks what the title names; the step itself will say so
+            continue
+        if before != after and step["title"] == before[:300]:
+            found[step["id"]] = after
+    return found
 
 
 def _plain(request: contract.Request, step: state.PlanStep) -> contract.Reply:

@@ -46,6 +46,13 @@ def doubts(
     return playbook_order.doubts(steps, before=before, closed=closed, loops=loops)
 
 
+def retitled(
+    provider: str, definition: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], *, old: Any, new: Any
+) -> dict[str, str]:
+    """Return the titles, by step id, that say what the input was and is to be said anew of the `new` one."""
+    return playbook.retitled(definition, steps, old=old, new=new) if follows_plan(provider) else {}
+
+
 def follows_plan(provider: str) -> bool:
     """Return whether the plan itself is what this provider does, so that no model reads anything."""
     return provider == playbook.Playbook.name

@@ -34,6 +34,7 @@ TABS = (
 )
 WARN = 80
 ASKS_SHOWN = 20
+UNDONE_SHOWN = 3
 NEAR = 80  # lines that the first page of the timeline surely has
 
 
@@ -63,7 +64,8 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             [words.Asked(row.kind, row.opened_at) for row in asked],
             now=moment,
             held_up=switched.held_up(switches, version.agent.name),
-        ),
+        )
+        + _taken_back(run),
         switches=() if ended else switched.sentences(switches, agent=version.agent, used=version.tools),
         error=run.error if run.status == lifecycle.Run.FAILED else "",
         trouble="" if ended else run.error,
@@ -190,6 +192,21 @@ def waits(run: models.Run) -> str:
     if unknown is not None:
         return f"Starts as soon as it is known whether this happened: {tools.title(unknown.tool)}."
     return ""
+
+
+def _taken_back(run: models.Run) -> str:
+    """Return what a run's end can't say, because it came after it: how much of what it did was taken back."""
+    if run.status != lifecycle.Run.SUCCEEDED:
+        return ""
+    undone = models.Occurrence.objects.filter(
+        root=run.root_id, owner__run=run, state=lifecycle.Occurrence.UNDONE
+    )
+    undos = models.Action.objects.filter(undo_of__in=undone, status=lifecycle.Action.SUCCEEDED)
+    later = undos.exclude(run=run).order_by("pk").values_list("undo_of__owner__preview", "undo_of__tool")
+    rows = later[: UNDONE_SHOWN + 1]
+    found = [f"“{(shown or {}).get('summary') or tools.title(tool)}”" for shown, tool in rows]
+    more = " and more" if len(found) > UNDONE_SHOWN else ""
+    return f" Taken back afterwards: {', '.join(found[:UNDONE_SHOWN])}{more}." if found else ""
 
 
 def _lineage(run: models.Run) -> run_models.Lineage | None:

@@ -92,7 +92,7 @@ def branch(
         root_id=root or number,
         agent_version_id=bound.pk,
         pins=pins.now(bound.provider, bound.tools),
-        title=title or source.title,
+        title=_title(title or source.title, source.input, given),
         input=given,
         input_digest=exact.digest_of(given),
         labels=source.labels,
@@ -139,6 +139,20 @@ def branch(
     lines.flush()
     run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
     return run
+
+
+def _title(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the run's title with the name of the file that it works on now."""
+    for name, value in new.items():
+        before = old.get(name)
+        if (
+            isinstance(value, Mapping)
+            and isinstance(before, Mapping)
+            and value.get("path")
+            and before.get("path")
+        ):
+            title = title.replace(str(before["path"]), str(value["path"]))
+    return title[:200]
 
 
 def planned(cut: Cut) -> int:

@@ -9,6 +9,22 @@ export function refresh() {
 }
 
 export function start() {
+  let soon = 0;
+  const asked = new WeakMap();
+  // What was refused is looked at again while it is put right; everything else when one goes on to the next field.
+  document.addEventListener("input", ({ target }) => {
+    if (!target.matches("form[data-fields] [aria-invalid]")) return;
+    clearTimeout(soon);
+    soon = setTimeout(() => {
+      asked.set(target, target.value);
+      target.dispatchEvent(new Event("change", { bubbles: true }));
+    }, 300);
+  });
+  document.addEventListener("change", (event) => {
+    if (!event.isTrusted || !asked.has(event.target)) return;
+    if (asked.get(event.target) === event.target.value) event.stopPropagation(); // it was asked about already
+    asked.delete(event.target);
+  }, { capture: true });
   document.addEventListener("change", (event) => {
     if (!event.target.matches("form[data-fields] select[data-redraw]")) return;
     event.target.parentElement.querySelector(".f-redraw")?.click();

@@ -56,6 +56,8 @@ def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.Pe
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Control+a")
     page.keyboard.type("accounts@rowan.example")
+    expect(to).not_to_have_attribute("aria-invalid", "true")  # at once, not only when one goes on
+    expect(to).to_be_focused()
     tab_to(page, page.get_by_label("Why"))
     expect(page.locator("#edit-notes")).to_contain_text("We had your old address.")
     expect(page.locator("#edit-notes ins").first).to_be_visible()

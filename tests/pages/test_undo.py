@@ -58,6 +58,7 @@ def test_an_effect_is_taken_back_from_its_page(who: factories.People, as_: As) -
     assert "Asked for: This is taken back: Did mail." in timeline
     answer(review, who.reviewer, "approve")
     assert go(new).status == "succeeded", new.error
+    assert "Taken back afterwards: “" in text(client, reverse("run", args=[run.pk]))
     page = text(client, address)
     assert f'Taken back by <a href="{reverse("run", args=[new.pk])}">run {new.pk}</a>' in page
     assert "Undone" in page

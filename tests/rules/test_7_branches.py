@@ -28,7 +28,11 @@ def test_7_1_templates_take_the_newest_correction(
     start: Start, operator: models.User, reviewer: models.User
 ) -> None:
     """A corrected input is an entry of its own; what is made after it uses it, what was made before is kept."""
-    run = through(start(step("lookup", "${input.to}"), input={"to": "wrong"}), reviewer)
+    steps = (
+        step("lookup", "${input.to}", title="Pay ${input.to}"),
+        step("look", "it", title="For ${input.to}"),
+    )
+    run = through(start(*steps, input={"to": "wrong"}), reviewer)
     new = through(redrive(run, checkpoint(run, "planned"), operator, input={"to": "right"}), reviewer)
     assert new.status == "succeeded", new.error
     assert [line["name"] for line in World.effects()] == ["wrong", "right"]
@@ -36,6 +40,18 @@ def test_7_1_templates_take_the_newest_correction(
     assert (entry.content["input"], entry.content["before"]) == ({"to": "right"}, run.input_digest)
     again = through(redrive(new, checkpoint(new, "result"), operator), reviewer)
     assert again.input == {"to": "right"}
+    later = through(redrive(new, checkpoint(new, "result"), operator, input={"to": "other"}), reviewer)
+    titles = [
+        list(models.PlanStep.objects.filter(run=one).order_by("order").values_list("title", flat=True)[:2])
+        for one in (run, new, again, later)
+    ]  # what was done for it keeps the name of the old input
+    assert titles == [
+        ["Pay wrong", "For wrong"],
+        *[["Pay right", "For right"]] * 2,
+        ["Pay right", "For other"],
+    ]
+    plan = models.Plan.objects.get(run=new)
+    assert (plan.version, plan.author, plan.reason) == (2, operator, "The input was corrected.")
     verifier.verify()
 
 

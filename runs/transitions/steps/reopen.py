@@ -39,11 +39,12 @@ def reopen(
     policy_version: int | None,
     first: tuple[undos.Checked, ...] = (),
     last: Mapping[str, Any] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> None:
     """Build the run's projections and propose the open calls as its own. Refuses LostAuthority.
 
     What is to be taken back `first` goes before them, so that none of them is absorbed by it. A run that has nothing
-    else to do ends with `last`.
+    else to do ends with `last`. With other `titles` of steps the corrected plan is a version of its own.
     """
     with fenced(claim, "reopen") as work:
         run = work.run
@@ -67,6 +68,12 @@ def reopen(
         for item in plan:
             if item.step.state == lifecycle.Step.FAILED:  # a failure behind the cut is tried again
                 plans.mark(work, item.step.id, lifecycle.Step.PENDING)
+        if titles:
+            whole = [
+                step | {"title": titles.get(step["id"], step["title"])} for step in plans.definitions(run)
+            ]
+            change = plans.Change(steps=tuple(whole), reason="The input was corrected.")
+            plans.write(run, work.log, change, author=run.created_by)
         for checked in first:
             undos.propose(work, checked)
         for opened in calls:
