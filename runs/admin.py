@@ -115,6 +115,9 @@ _columns(
     models.PolicyVersion, "policy", "number", "created_by", "created_at", related=("policy", "created_by")
 )
 _columns(models.AuditEvent, "at", "actor", "act", "subject", "channel", "ip", related=("actor",))
+_columns(
+    models.ChainCheck, "asked_by", "asked_at", "first", "seq", "broken", "ended_at", related=("asked_by",)
+)
 _columns(models.Refusal, "at", "actor", "act", "code", "subject", "channel", "ip", related=("actor",))
 _columns(
     models.Account, "root_id", "agent", "day", "measure", "limit", "spent", "advanced", related=("agent",)

@@ -11,7 +11,7 @@ from django.db import close_old_connections, connection
 
 from runs import hints
 from runs.engine import advance, zombies
-from runs.transitions import api_calls, attempts, clocks, ladders, pins
+from runs.transitions import api_calls, attempts, chain_checks, clocks, ladders, pins
 
 log = structlog.get_logger(__name__)
 
@@ -27,6 +27,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     ladders.climb()
     clocks.wake_snoozed()
     attempts.anchor()
+    chain_checks.step()
     clocks.wake_stranded()
     pins.wake_restored()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow

@@ -6,6 +6,7 @@ from runs.models.agent import Agent, AgentVersion
 from runs.models.api import ApiCall, ApiToken
 from runs.models.audit import AuditEvent, AuditHead, Refusal
 from runs.models.blob import Blob
+from runs.models.chain_check import ChainCheck
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
@@ -30,6 +31,7 @@ __all__ = [
     "AuditEvent",
     "AuditHead",
     "Blob",
+    "ChainCheck",
     "Checkpoint",
     "Contract",
     "Decision",

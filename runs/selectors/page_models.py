@@ -30,6 +30,7 @@ class Shell:
     queue_count: int
     can_start: bool
     is_admin: bool = False
+    can_audit: bool = False
     groups: tuple[str, ...] = ()
     halted: str = ""  # why no effect starts anywhere, where the database is the reason
 

@@ -20,6 +20,7 @@ def shell(viewer: deciding.Viewer) -> page_models.Shell:
         queue_count=queue.counts(viewer).badge if viewer.may(rights.Act.VIEW) else 0,
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
+        can_audit=viewer.may(rights.Act.AUDIT),
         groups=tuple(sorted(viewer.roles)),
         halted=_halted() if viewer.roles else "",
     )

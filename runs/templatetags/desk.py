@@ -143,6 +143,16 @@ def when(moment: datetime.datetime | None, empty: str = "never") -> SafeString |
     )
 
 
+@register.simple_tag
+def moment(at: datetime.datetime | None, empty: str = "never") -> SafeString | str:
+    """A <time> for paper: to the second and with its zone, whenever it is read."""
+    if at is None:
+        return empty
+    local = timezone.localtime(at)
+    words = f"{date_format(local, 'j M Y, H:i:s')} {local.tzname() or ''}".strip()
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="microseconds"), words)
+
+
 @register.filter
 def money(amount: decimal.Decimal | None, currency: str = "USD") -> str:
     """An amount with as many decimals as it needs (two at least, six at most); None is "unknown"."""

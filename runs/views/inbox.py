@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
-from asgiref.sync import sync_to_async
 from django.contrib import messages
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,7 +14,7 @@ from runs import access, rights
 from runs.selectors import exports, filters, inbox_models, inbox_news
 from runs.selectors import inbox as selector
 from runs.transitions import refusals, saved_views
-from runs.views import doors, flash
+from runs.views import doors, flash, streams
 
 
 @require_safe
@@ -50,21 +46,7 @@ def export(request: doors.Request, form: str) -> HttpResponseBase:
     write, kind = (exports.as_csv, "text/csv") if form == "csv" else (exports.as_json, "application/json")
     parts = write(doors.viewer(request), chosen)
     name = f"inbox-{chosen.tab or 'mine'}-{timezone.localtime():%Y-%m-%d}.{form}"
-    return StreamingHttpResponse(
-        _later(parts) if isinstance(request, ASGIRequest) else parts,
-        content_type=f"{kind}; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
-
-
-async def _later(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same where the server is asynchronous, one chunk at a time."""
-    while (part := await sync_to_async(_next)(parts)) is not None:
-        yield part
-
-
-def _next(parts: Iterator[bytes]) -> bytes | None:
-    return next(parts, None)
+    return streams.file(request, parts, name=name, kind=f"{kind}; charset=utf-8")
 
 
 @require_POST

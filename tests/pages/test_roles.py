@@ -32,7 +32,9 @@ ONLY_POST = {
     "run-undo": {"reviewer", "operator", "admin"},
     "run-take-over": {"operator", "admin"},
     "switch": {"admin"},
+    "audit-check": {"auditor", "admin"},
 }
+AUDITED = {"audit", "run-dossier"}
 STREAM = "events"  # has tests of its own: it never ends
 
 
@@ -76,6 +78,8 @@ def expected(name: str, role: str) -> int:
         return 200 if role in {"reviewer", "admin"} else 403
     if name in {"run-redrive", "run-separate", "run-plan-edit", "runs-redrive"} and role in SEEING:
         return 200 if role in {"operator", "admin"} else 403
+    if name in AUDITED and role in SEEING:
+        return 200 if role in {"auditor", "admin"} else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
     return 200 if role in SEEING else 404
@@ -116,7 +120,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         client.force_login(who.named(role))
         args = (
             []
-            if name in {"switch", "view-save"}
+            if name in {"switch", "view-save", "audit-check"}
             else [review.pk]
             if name.startswith("review-")
             else [review.run_id]
@@ -129,6 +133,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert "people in the group" in response.content.decode()
         elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer"}:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
+        elif name == "audit-check":
+            assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
         elif name in {"run-undo", "run-retry", "run-take-over", "view-change"}:
             assert response.status_code == 404  # no effect is named, no dry run
         elif name in {"review-snooze", "review-hand-over", "switch", "view-save"}:

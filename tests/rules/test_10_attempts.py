@@ -22,6 +22,7 @@ from runs.transitions import (
     batches,
     branches,
     bulk_redrives,
+    chain_checks,
     decisions,
     desk,
     edits,
@@ -183,6 +184,11 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
             who.operator,
             ["effect.undo_asked"],
             lambda by: undos.ask(effect.pk, reason="Wrong.", by=by, token=token()),
+        ),
+        "chain_checks.ask": (
+            who.auditor,
+            ["audit.check_asked"],
+            lambda by: chain_checks.ask(whole=True, by=by),
         ),
         "retention.seal": (who.admin, ["lineage.sealed"], lambda by: retention.seal(sealed.pk, reason="Over.", by=by)),
         "switches.set_policy": (

@@ -1,0 +1,212 @@
+"""Lines of the audit trail in words: what was done, to what, and what was before and after. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runs import differences, exact
+
+ACTS: dict[str, str] = {
+    "review.approve": "Approved",
+    "review.reject": "Rejected",
+    "review.ask_back": "Asked the agent back",
+    "review.by_hand": "Says it was done by hand",
+    "review.keep": "Keeps what was done before",
+    "review.undo": "Wants it taken back",
+    "review.answer": "Answered the agent's question",
+    "review.cannot": "Can't answer the agent's question",
+    "review.happened": "Says it happened",
+    "review.absent_do": "Says it did not happen; it is done again",
+    "review.absent_leave": "Says it did not happen; it is left",
+    "review.unknown": "Says it can't be known",
+    "review.retry": "Lets the run try again",
+    "review.stop": "Ends the run",
+    "review.go_on": "Lets the run go on",
+    "review.once": "Says it happened once",
+    "review.twice": "Says it happened twice",
+    "review.not_at_all": "Says it did not happen at all",
+    "review.raise": "Raised a limit",
+    "review.edited": "Changed the arguments",
+    "review.withdrawn": "Took the approval back",
+    "review.extended": "Gave it more time",
+    "review.expired": "Nobody answered in time",
+    "review.escalated": "Put before administrators too",
+    "review.snoozed": "Put it off",
+    "review.woken": "Took it up again",
+    "review.handed_over": "Handed it over",
+    "run.started": "Started the run",
+    "run.redriven": "Went on from a checkpoint",
+    "run.forked": "Tried out from a checkpoint",
+    "run.separated": "Began separate work",
+    "run.undoing": "Began an undo",
+    "run.paused": "Paused the run",
+    "run.resumed": "Resumed the run",
+    "run.stop_asked": "Asked the run to stop",
+    "run.woken": "Woke the run",
+    "run.succeeded": "The run is done",
+    "run.failed": "The run failed",
+    "run.cancelled": "The run was stopped",
+    "plan.edited": "Changed the plan",
+    "budget.raised": "A limit is higher now",
+    "effect.undo_asked": "Asked that an effect be taken back",
+    "occurrence.answered": "What is known of an effect was settled",
+    "occurrence.settled": "What is known of an effect was found out",
+    "occurrence.contradicted": "Evidence contradicts the record",
+    "occurrence.new_key": "An effect got a new key",
+    "policy.changed": "Changed the policy",
+    "switch.off": "Paused many",
+    "switch.on": "Let many go on",
+    "database.followed": "The database moved",
+    "database.restored": "The database was restored",
+    "database.released": "Released the restored database",
+    "lineage.sealed": "Sealed the lineage",
+    "person.first_administrator": "Became the first administrator",
+    "person.signed_in": "Signed in",
+    "person.added": "Added a person",
+    "person.changed": "Changed a person",
+    "person.deleted": "Deleted a person",
+    "group.added": "Added a group",
+    "group.changed": "Changed a group",
+    "group.deleted": "Deleted a group",
+    "audit.check_asked": "Asked for a check of the chain",
+    "refusals.anchored": "Refused attempts came into the chain",
+}
+"""What each act is called, the frequent ones first."""
+
+TRIED: dict[str, str] = {
+    "review.decide": "Decide",
+    "review.edit": "Change the arguments",
+    "review.rehearse": "Try other arguments",
+    "review.withdraw": "Take an approval back",
+    "review.extend": "Give more time",
+    "review.snooze": "Put it off",
+    "review.wake": "Take it up again",
+    "review.hand_over": "Hand it over",
+    "run.start": "Start a run",
+    "run.pause": "Pause the run",
+    "run.resume": "Resume the run",
+    "run.stop": "Stop the run",
+    "run.redrive": "Go on from a checkpoint",
+    "run.fork": "Try out from a checkpoint",
+    "run.take_over": "Take a dry run over",
+    "run.separate": "Begin separate work",
+    "plan.edit": "Change the plan",
+    "effect.undo": "Take an effect back",
+    "policy.change": "Change the policy",
+    "switch.throw": "Pause many, or let them go on",
+    "lineage.seal": "Seal the lineage",
+    "database.release": "Release the restored database",
+    "audit.check": "Check the chain",
+    "person.sign_in": "Sign in",
+}
+"""What was tried, of what was refused; `page.<name>` is a page that turned somebody away."""
+
+CODES: dict[str, str] = {
+    "not_yours": "Not theirs",
+    "no_group": "In no group",
+    "invalid": "Didn't fit",
+    "stale": "Too late",
+    "forged": "Form from elsewhere",
+    "wrong": "Wrong name or password",
+    "too_many": "Too many tries",
+    "more": "More than are listed",
+}
+CHANNELS: dict[str, str] = {
+    "page": "page",
+    "shell": "command line",
+    "api": "API",
+    "clock": "clock",
+    "engine": "engine",
+}
+_LABELS: dict[str, str] = {
+    "reason": "Reason",
+    "revision": "Revision",
+    "digest": "Digest",
+    "receipt": "Receipt",
+    "amount": "Amount",
+    "value": "Value",
+    "version": "Version",
+    "to": "To",
+    "note": "Note",
+    "until": "Until",
+    "input": "Input",
+    "agent": "Agent",
+    "switch": "What",
+    "words": "Fields",
+}
+_HIDDEN = frozenset(
+    {"before", "after", "review", "kind", "answer", "epoch", "root", "path", "mode", "position", "checkpoint",
+     "overtaken", "earlier", "first", "last", "supersedes"}
+)  # fmt: skip
+_SHORT = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One fact of a line."""
+
+    label: str
+    value: str
+    digest: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One thing that is otherwise now."""
+
+    place: str
+    before: str
+    after: str
+
+
+def act(name: str) -> str:
+    """Return what was done."""
+    return ACTS.get(name) or name.replace(".", ": ").replace("_", " ")
+
+
+def tried(name: str) -> str:
+    """Return what somebody wanted to do."""
+    page = name.partition("page.")[2]
+    return TRIED.get(name) or (f"The page “{page}”" if page else name.replace(".", ": ").replace("_", " "))
+
+
+def facts(content: Mapping[str, Any]) -> tuple[Line, ...]:
+    """Return what the line says beside before and after, in its own order; long texts cut, since all of it follows."""
+    return tuple(
+        Line(
+            label=_LABELS.get(name, name.replace("_", " ").capitalize()),
+            value=_text(value),
+            digest=_is_digest(value),
+        )
+        for name, value in content.items()
+        if name not in _HIDDEN and value not in ("", None, [], {})
+    )
+
+
+def changes(content: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Return what differs between before and after, where the line says it."""
+    if "before" not in content and "after" not in content:
+        return ()
+    return tuple(_changes(content.get("before"), content.get("after")))
+
+
+def _changes(before: Any, after: Any) -> Iterator[Change]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for found in differences.between(before, after):
+            parts = [_text(exact.stored(side)) if side else "" for side in (found.before, found.after)]
+            yield Change(place=found.place, before=parts[0], after=parts[1])
+    elif before != after:
+        yield Change(place="", before=_text(before), after=_text(after))
+
+
+def _is_digest(value: Any) -> bool:
+    return exact.is_digest(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else exact.canonical(value, limit=None)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
