@@ -26,6 +26,9 @@ MOST_NODES = 500
 LARGEST = 20_000
 """So many bytes may a schema from outside have."""
 
+MOST_PATTERNS = 20
+"""So many different patterns: one of them may take 10 MB and half a second to get ready."""
+
 _REFUSED = ("patternProperties", "$dynamicRef", "$recursiveRef")
 
 
@@ -65,10 +68,15 @@ def check(schema: Any) -> None:
     if size > LARGEST:
         raise BadSchema(f"the schema has {size:,} bytes; the limit is {LARGEST:,}.")
     try:
-        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator.check_schema(schema, format_checker=None)
     except jsonschema.SchemaError as error:
         raise BadSchema(f"the schema is none: {error.message}.") from error
-    _walk(schema, schema, (), [0])
+    patterns: set[str] = set()
+    _walk(schema, schema, (), [0], patterns)
+    if len(patterns) > MOST_PATTERNS:
+        raise BadSchema(f"the schema has {len(patterns)} patterns; the limit is {MOST_PATTERNS}.")
+    for pattern in sorted(patterns):
+        _pattern(pattern)
 
 
 def followed(root: Mapping[str, Any], reference: str) -> Any:
@@ -87,13 +95,15 @@ def followed(root: Mapping[str, Any], reference: str) -> Any:
     return found
 
 
-def _walk(root: Mapping[str, Any], node: Any, above: tuple[str, ...], count: list[int]) -> None:
+def _walk(
+    root: Mapping[str, Any], node: Any, above: tuple[str, ...], count: list[int], patterns: set[str]
+) -> None:
     count[0] += 1
     if count[0] > MOST_NODES:
         raise BadSchema(f"the schema has more than {MOST_NODES} parts.")
     if isinstance(node, list):
         for item in node:
-            _walk(root, item, above, count)
+            _walk(root, item, above, count, patterns)
     if not isinstance(node, Mapping):
         return
     for name in _REFUSED:
@@ -103,21 +113,21 @@ def _walk(root: Mapping[str, Any], node: Any, above: tuple[str, ...], count: lis
     if isinstance(reference, str):
         if reference in above:
             raise BadSchema(f"the schema refers to itself: {reference!r}.")
-        _walk(root, followed(root, reference), (*above, reference), count)
+        _walk(root, followed(root, reference), (*above, reference), count, patterns)
     pattern = node.get("pattern")
     if isinstance(pattern, str):
-        _pattern(pattern)
+        patterns.add(pattern)
     for name, item in node.items():
         if name not in {"$defs", "definitions", "default", "examples", "const", "enum"}:
-            _walk(root, item, above, count)
+            _walk(root, item, above, count, patterns)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_PATTERNS)
 def _pattern(pattern: str) -> pydantic.TypeAdapter[str]:
     """Return what matches texts with this pattern, in linear time; refuse (BadSchema) one that can't be."""
     try:
         return pydantic.TypeAdapter(pydantic.constr(pattern=pattern))
-    except SchemaError as error:
+    except (SchemaError, UnicodeError) as error:
         raise BadSchema(f"the pattern {pattern!r} can't be matched.") from error
 
 
@@ -149,16 +159,18 @@ def _multiple(validator: Any, of: Any, instance: Any, schema: Any) -> Iterator[j
 _CHECKS: dict[str, Any] = {"pattern": _matches, "multipleOf": _multiple}
 
 
+_FORMATS_CHECKED = jsonschema.FormatChecker(formats=())
+for _name, _check in jsonschema.Draft202012Validator.FORMAT_CHECKER.checkers.items():
+    if _name != "regex":  # Python's, which takes its time, and raises what it likes
+        _FORMATS_CHECKED.checkers[_name] = _check
+
+
 @lru_cache(maxsize=64)
 def _validator(text: str) -> Validator:
     kind = validators.extend(jsonschema.Draft202012Validator, _CHECKS)
     schema = exact.stored(text)
-    kind.check_schema(schema)
-    made: Validator = kind(
-        schema,
-        registry=referencing.Registry(),
-        format_checker=kind.FORMAT_CHECKER,
-    )
+    kind.check_schema(schema, format_checker=None)
+    made: Validator = kind(schema, registry=referencing.Registry(), format_checker=_FORMATS_CHECKED)
     return made
 
 

@@ -109,7 +109,8 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
             log.exception("move_failed")
             _hand_back(claim, error)
             return
-        changed = 0
+        if front is None or front.pending is None:  # what only waits for its commit may still be refused
+            changed = 0
         if rested:
             return
 

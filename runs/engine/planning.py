@@ -26,8 +26,9 @@ def _asked_for(arguments: Any, *, known: frozenset[str]) -> steps.Change:
         raise ValueError("the arguments must be an object.")
     reason = str(arguments.get("reason", ""))
     for key in ("skip", "replace"):
-        if arguments.get(key) is not None and arguments[key] not in known:
-            raise ValueError(f"there is no open step {arguments[key]!r} to {key}.")
+        name = arguments.get(key)
+        if name is not None and not (isinstance(name, str) and name in known):
+            raise ValueError(f"there is no open step {name!r} to {key}.")
     if arguments.get("skip") is not None:
         return steps.Change(skip=arguments["skip"], reason=reason)
     raw = arguments.get("steps")

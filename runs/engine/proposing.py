@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -104,7 +105,8 @@ def _record(
 ) -> steps.Record:
     checked: list[steps.Proposed] = []
     for call in reply.calls:
-        checked.append(check(front, front.policy, call, checked, beat, known=known))
+        named = replace(call, step=call.step if call.step and steps.is_step_id(call.step) else None)
+        checked.append(check(front, front.policy, named, checked, beat, known=known))
     return steps.Record(
         text=reply.text,
         calls=tuple(checked),

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.utils.safestring import SafeString, mark_safe
 
 from runs import json_lines, visible
@@ -53,6 +54,25 @@ def plain(text: str) -> str:
 def safe_text(value: object) -> SafeString:
     """`{{ untrusted|safe_text }}`: visible escapes and HTML escaping; None is an empty string."""
     return mark_safe("" if value is None else render(str(value)))  # noqa: S308  every piece is escaped in render
+
+
+@register.filter
+def safe_attribute(value: object) -> str:
+    """`title="{{ untrusted|safe_attribute }}"`: the same for an attribute, which holds no markup."""
+    return "" if value is None else plain(str(value))
+
+
+@register.filter
+def safe_sentences(values: Iterable[object]) -> str:
+    """`data-say="{{ sentences|safe_sentences }}"`: several in one attribute."""
+    return " ".join(plain(str(value)) for value in values)
+
+
+@register.filter
+def safe_message(value: Message) -> SafeString:
+    """`{{ message|safe_message }}`: markup of our own stays; any other text is shown as `safe_text` shows it."""
+    said = value.message
+    return said if isinstance(said, SafeString) else safe_text(said)
 
 
 @register.filter

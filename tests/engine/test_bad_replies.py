@@ -57,6 +57,27 @@ def deep(levels: int) -> Any:
         ("plan", {"steps": "none"}, "plan: 'steps' must be a list."),
         ("plan", {"steps": [{"id": "a"}]}, "plan: step 'a' needs a title and a body."),
         ("plan", {"skip": "nowhere"}, "plan: there is no open step 'nowhere' to skip."),
+        ("plan", {"replace": ["a"], "steps": []}, "plan: there is no open step ['a'] to replace."),
+        (
+            "plan",
+            {"steps": [{"id": "a", "title": "", "body": {"group": "\ud800"}}]},
+            "plan: step 'a' can't belong to the group '\\ud800'.",
+        ),
+        (
+            "ask_human",
+            {"question": "?", "schema": {"type": "string", "pattern": "a{99999999999999999999}"}},
+            "can't be matched.",
+        ),
+        (
+            "ask_human",
+            {"question": "?", "schema": {"type": "string", "pattern": "(" * 5000}},
+            "can't be matched.",
+        ),
+        (
+            "ask_human",
+            {"question": "?", "schema": {"allOf": [{"pattern": f"\\w{{{number}}}"} for number in range(21)]}},
+            "ask_human: the schema has 21 patterns; the limit is 20.",
+        ),
         (
             "plan",
             {"steps": [{"id": "a", "title": "", "body": {}}, {"id": "a", "title": "", "body": {}}]},
@@ -86,6 +107,38 @@ def test_hidden_characters_are_kept_exactly(start: Start, reviewer: models.User)
     assert run.status == "succeeded", run.error
     assert [line["name"] for line in World.effects()] == [name]
     verifier.verify()
+
+
+def planned(*names: str) -> contract.Call:
+    """Return a plan of steps with these names."""
+    steps = [{"id": name, "title": f"{name}\ud800\x00", "body": {}} for name in names]
+    return contract.Call(tool="plan", arguments={"steps": steps})
+
+
+@pytest.mark.parametrize("name", ["nowhere", "x" * 500, "\x00\ud800"])
+def test_a_step_that_no_plan_has_holds_nothing_up(start: Start, name: str) -> None:
+    """The paid reply is stored once and its calls are done: it isn't asked for again and again."""
+    look, allowed, ask = (
+        contract.Call(tool=tool, arguments=arguments, step=name)
+        for tool, arguments in (
+            ("world.look", {}),
+            ("world.allowed", {"name": "x"}),
+            ("ask_human", {"question": "?"}),
+        )
+    )
+    run = scripted(start(), *(contract.Reply(calls=(call,)) for call in (look, allowed, ask)))
+    assert (run.status, run.steps, only_review(run).kind) == ("waiting", 3, "question")
+    assert [line["name"] for line in World.effects()] == ["x"]
+    verifier.verify()
+
+
+def test_a_reply_may_take_out_of_the_plan_what_it_names(start: Start) -> None:
+    look = contract.Call(tool="world.look", arguments={}, step="a")
+    allowed = contract.Call(tool="world.allowed", arguments={"name": "x"}, step="b")
+    replies = ((planned("a", "b"),), (look, planned("c"), allowed), (FINISH,))
+    run = scripted(start(), *(contract.Reply(calls=calls) for calls in replies))
+    assert (run.status, run.steps) == ("succeeded", 3), run.error
+    verifier.verify()  # also that titles with half characters are what the log says
 
 
 def test_a_reply_without_anything_fails_the_run(start: Start) -> None:

@@ -12,7 +12,7 @@ from tests import factories
 from tests.engine.conftest import go, only_review
 from tests.forms.browser import sent
 from tests.pages.conftest import As
-from tests.pages.test_pages import text
+from tests.pages.test_pages import HIDDEN, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,3 +93,32 @@ def test_who_cannot_answer_says_why_and_who_may_not_is_told(who: factories.Peopl
     assert "You answered this first" in page or "answered this first" in page
     assert "What you had typed" in page
     assert go(review.run).status == "succeeded"
+
+
+def test_a_question_can_hide_nothing_in_its_form(who: factories.People, as_: As) -> None:
+    way = {"oneOf": [{"type": "string", "title": HIDDEN}, {"type": "array"}]}
+    code = {"type": "string", "pattern": "\u202e\ud800"}
+    schema = {
+        "type": "object",
+        "title": HIDDEN,
+        "properties": {
+            "way": way,
+            "code": code,
+            HIDDEN: {"enum": [HIDDEN, 1], "title": HIDDEN, "description": HIDDEN},
+        },
+        "required": ["way", "code", HIDDEN],
+    }
+    ask = {"id": "ask", "title": HIDDEN, "ask": {"question": HIDDEN, "schema": schema}}
+    review = only_review(go(factories.start(who.operator, ask)))
+    client = as_(who.reviewer)
+    page = text(client, reverse("review", args=[review.pk]))
+    form = sent(page, form="answer") | {"act": "answer", "a-0": "x", "a-1": "0", "a-2": "x"}
+    refused = client.post(reverse("review-answer", args=[review.pk]), form)
+    assert refused.status_code == 422
+    assert "the form that is asked for" in refused.content.decode()
+    put_off = form | {"for": "1h"}
+    told = client.post(reverse("review-snooze", args=[review.pk]), put_off, follow=True).content.decode()
+    assert "Put off until" in told
+    for shown in (page, refused.content.decode(), told):
+        for raw in ("\u202e", "\u200b", "\x07", "<script>alert"):
+            assert raw not in shown

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import jsonschemas
-from runs.forms.schemas.fields import MISSING, As, Kind, Option, same
+from runs.forms.schemas.fields import MISSING, As, Kind, Option, plain, same
 
 MOST = 12
 """So many alternatives are offered; a schema with more is edited as JSON."""
@@ -109,11 +109,11 @@ def label(schema: Mapping[str, Any], drawn: Kind) -> str:
     if is_file(schema):
         return "File"
     if isinstance(schema.get("title"), str) and schema["title"].strip():
-        return str(schema["title"])
+        return plain(schema["title"])
     if drawn == Kind.CHOICE:
         return "One of several"
     if drawn == Kind.FIXED and isinstance(schema.get("const"), str):
-        return str(schema["const"])
+        return plain(schema["const"])
     return _WORDS.get(str(schema.get("type")), "JSON")
 
 

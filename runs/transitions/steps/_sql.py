@@ -75,11 +75,12 @@ def text(shape: Shape) -> str:
     for at, (model, names, linked) in enumerate(saved):
         sets = _sets(model, names, linked=linked)
         changed[f"u{at}"] = f"UPDATE {model._meta.db_table} t SET {sets} FROM run WHERE t.id = %s RETURNING 1"
-    for at, names in enumerate(steps):
-        sets = _sets(models.PlanStep, names)
-        changed[f"s{at}"] = (
-            f"UPDATE runs_planstep SET {sets} FROM run WHERE run_id = run.id AND key = %s RETURNING 1"
-        )
+    # Not counted: a reply may name a step that no plan has, and a plan of the same reply may take one out.
+    marks = {
+        f"s{at}": f"UPDATE runs_planstep SET {_sets(models.PlanStep, names)} FROM run"
+        " WHERE run_id = run.id AND key = %s"
+        for at, names in enumerate(steps)
+    }
     found = " + ".join(f"(SELECT count(*) FROM {name})" for name in changed)
     numbers = [
         OCCURRENCE if occurrence else "NULL",
@@ -93,7 +94,7 @@ def text(shape: Shape) -> str:
     if changed:
         answer.append(f"runs_require({found}, {len(changed)})")
     return columns.numbered(
-        f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | new | changed).items())}"
+        f"WITH {', '.join(f'{name} AS ({part})' for name, part in (first | new | changed | marks).items())}"
         f" SELECT {', '.join(answer)} FROM run"
     )
 

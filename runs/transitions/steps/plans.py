@@ -39,17 +39,28 @@ def apply(work: Work, call: CallId, change: Change) -> None:
     )
 
 
+def is_id(text: str) -> bool:
+    """Return whether a step could be called so."""
+    return 1 <= len(text) <= 120 and texts.storable(text) == text
+
+
 def step(raw: Any, number: int) -> dict[str, Any]:
     """Return one step as a version holds it; refuse (ValueError) with one sentence what isn't one."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
         raise ValueError(f"step {number} needs an id.")
-    if len(raw["id"]) > 120 or texts.storable(raw["id"]) != raw["id"]:
+    if not is_id(raw["id"]):
         raise ValueError(
             f"the id of step {number} is longer than 120 characters or holds one that can't be stored."
         )
     if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
         raise ValueError(f"step {raw['id']!r} needs a title and a body.")
-    return {"id": raw["id"], "title": raw["title"][:300], "body": dict(raw["body"])}
+    group = raw["body"].get("group", "")
+    if group and not (isinstance(group, str) and is_id(group)):
+        raise ValueError(f"step {raw['id']!r} can't belong to the group {group!r}.")
+    title = texts.storable(
+        raw["title"], limit=300
+    )  # in the log as in the row: the one is folded from the other
+    return {"id": raw["id"], "title": title, "body": dict(raw["body"])}
 
 
 def mark(work: Work, step: str, state: str) -> None:
@@ -167,7 +178,7 @@ def _row(
         order=order,
         key=raw["id"],
         title=texts.storable(raw["title"], limit=300),
-        group=str(raw["body"].get("group", "")),
+        group=raw["body"].get("group") or "",
         body=raw["body"],
     )
     if known is not None:
