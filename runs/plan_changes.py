@@ -6,7 +6,7 @@ A step is {"id", "title", "body"}; it is the same step as long as it keeps its i
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,16 @@ class Standing:
     locked: bool  # it has an intent, or is over
     call: tuple[int, int] | None  # its open call
     irreversible: bool
+
+
+def twice(ids: Iterable[str]) -> str | None:
+    """Return the first id that stands twice."""
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def between(old: Sequence[Step], new: Sequence[Step]) -> tuple[Change, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runs import models, state
+from runs import models, plan_changes, state
 from runs.engine import frontier as frontiers
 from runs.transitions import steps
 from runs.transitions.steps import guards
@@ -44,7 +44,7 @@ def _asked_for(arguments: Any, *, known: frozenset[str]) -> steps.Change:
 def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
     """Refuse ids that stand twice; in an expansion also those of steps that stay."""
     ids = [str(step["id"]) for step in change.steps]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
+    twice = plan_changes.twice(ids)
     if twice is None and change.replace is not None:
         rows = models.PlanStep.objects.filter(run=front.run, key__in=ids).exclude(key=change.replace)
         twice = rows.values_list("key", flat=True).first()

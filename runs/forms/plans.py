@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from runs import exact
+from runs import exact, plan_changes
 from runs.forms import plan_fields, plan_moves
 from runs.selectors import plan_draft
 
@@ -102,8 +102,7 @@ def _steps(raw: Any) -> tuple[Mapping[str, Any], ...]:
             raise ValueError(f"Step {number} needs an id.")
         if not isinstance(step.get("title"), str) or not isinstance(step.get("body"), Mapping):
             raise ValueError(f"Step {step['id']!r} needs a title and a body.")
-    ids = [step["id"] for step in raw]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
+    twice = plan_changes.twice(step["id"] for step in raw)
     if twice is not None:
         raise ValueError(f"The step id {twice!r} stands twice.")
     return tuple(raw)

@@ -124,6 +124,7 @@ class Tried:
     warnings: tuple[str, ...] = ()
     changes: tuple[Shown, ...] = ()
     asks: str = ""  # what policy would say
+    digest: str = ""  # of the arguments, while it isn't done
 
 
 def tried(review_id: int, viewer: deciding.Viewer, *, digest: str | None = None) -> Tried | None:
@@ -135,7 +136,8 @@ def tried(review_id: int, viewer: deciding.Viewer, *, digest: str | None = None)
         return Tried(done=True, old=True)
     found = row.shown
     if row.done_at is None or found.get("problem"):
-        return Tried(done=row.done_at is not None, problem=str(found.get("problem") or ""))
+        problem = str(found.get("problem") or "")
+        return Tried(done=row.done_at is not None, problem=problem, digest=row.digest)
     before, after = found.get("before"), found.get("preview")
     return Tried(
         done=True,

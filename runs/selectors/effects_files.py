@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from runs import exact, models
-from runs.selectors import effects_ledger
+from runs.selectors import cells, effects_ledger
 
 MOST = 5_000
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -17,7 +17,6 @@ COLUMNS = (
     "number", "at", "state", "contradicted", "what", "where", "tool", "tier", "agent", "run_id", "run_title", "sends",
     "key", "digest", "outcome", "known", "undo_run", "receipt",
 )  # fmt: skip
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,5 +52,4 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 
 def _cell(value: Any) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULAS) else text.encode("utf-8", "replace").decode()
+    return cells.safe("" if value is None else str(value)).encode("utf-8", "replace").decode()

@@ -12,13 +12,11 @@ from typing import Any
 from django.db.models import Q
 
 from runs import exact
-from runs.selectors import deciding, filters, inbox_rows, ledger, queue
+from runs.selectors import cells, deciding, filters, inbox_rows, ledger, queue
 
 MOST = 10_000
 CHUNK = 200
 Row = dict[str, Any]
-_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001  those that are as wide as CJK
-"""A spreadsheet takes a cell that begins so for a formula."""
 WAITING = (
     "question", "kind", "tier", "effect", "tool", "agent", "run", "run_title", "step", "asked", "due", "overdue",
     "expires", "with", "arguments",
@@ -59,9 +57,8 @@ def left_out(viewer: deciding.Viewer, chosen: filters.Filters) -> int:
 
 
 def safe(value: object) -> str:
-    """Return a cell's text, which no spreadsheet computes: what looks like a formula gets a mark before it."""
-    text = "" if value is None else _text(value) if isinstance(value, datetime.datetime) else str(value)
-    return f"'{text}" if text.lstrip(" ").startswith(_BEGINS) else text
+    """Return a cell's text, which no spreadsheet computes."""
+    return cells.safe("" if value is None else _text(value))
 
 
 def _text(value: Any) -> str:

@@ -57,7 +57,7 @@ class OpenCall:
     @property
     def changed(self) -> bool:
         """Return whether the JSON was typed otherwise."""
-        return self.text.split() != self.shown.split()
+        return self.text.replace("\r\n", "\n").strip() != self.shown.strip()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runs import models
+from runs import lifecycle, models
 from runs.models import paths
 from runs.transitions import attempts, redrives
 from runs.transitions.actor import Actor
@@ -61,6 +61,8 @@ def _made(wish: Wish, *, reason: str, by: Actor) -> models.Run:
     if run is None:
         raise Invalid(f"There is no run {wish.run_id}.")
     fresh = not models.Run.objects.filter(start_token=wish.token).exists()
+    if fresh and run.status != lifecycle.Run.FAILED:
+        raise Stale("It isn't failed any more; look at it before you go on.")
     if fresh and paths.unsettled_of(run.root_id).exists():
         raise Stale(
             "It isn't known any more whether something of it happened; somebody has to find that out first."

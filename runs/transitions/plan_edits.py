@@ -106,8 +106,7 @@ def checked(run: models.Run, raw: Any) -> list[dict[str, Any]]:
             sentence = str(error)
             raise Invalid(f"{sentence[:1].upper()}{sentence[1:]}") from error
         steps.append(step)
-    ids = [step["id"] for step in steps]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
+    twice = plan_changes.twice(step["id"] for step in steps)
     if twice is not None:
         raise Invalid(f"The step id {twice!r} stands twice.")
     return steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -65,10 +65,20 @@ def to_login(request: Request) -> HttpResponse:
 
 def _own(request: HttpRequest, address: str) -> str:
     """Return the path of an address of this site, or the inbox for any other."""
-    parts = urlsplit(address)
-    if parts.netloc != request.get_host() or not parts.path.startswith("/"):
+    parts = own_parts(request, address)
+    if parts is None:
         return resolve_url(settings.LOGIN_REDIRECT_URL)
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def own_parts(request: HttpRequest, address: str) -> SplitResult | None:
+    """Return the parts of an address that a browser names, if it leads to this site and its path does too."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # no address at all, such as "http://["
+        return None
+    leads_here = parts.netloc == request.get_host() and parts.path.startswith("/")
+    return parts if leads_here and not parts.path.startswith(("//", "/\\")) else None
 
 
 def viewer(request: Request) -> deciding.Viewer:

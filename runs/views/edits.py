@@ -69,7 +69,7 @@ def _try(request: doors.Request, page: edit_page.EditPage, given: forms.Given) -
 
 def _tried(request: doors.Request, page: edit_page.EditPage) -> HttpResponse:
     """Return how far the person's newest try has come."""
-    tried = edit_page.tried(page.review_id, doors.viewer(request))
+    tried = edit_page.tried(page.review_id, doors.viewer(request), digest=request.GET.get("of"))
     return render(request, "edit.html#try", {"page": page, "tried": tried})
 
 

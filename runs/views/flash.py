@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from django.urls import reverse
 
@@ -54,8 +54,8 @@ def way(request: doors.Request) -> str:
 
 def back(request: doors.Request, *, otherwise: str) -> str:
     """Return the page that the form stood on, without what it said had just been done; or else `otherwise`."""
-    parts = urlsplit(request.headers.get("Referer", ""))
-    if parts.netloc != request.get_host() or not parts.path.startswith("/"):
+    parts = doors.own_parts(request, request.headers.get("Referer", ""))
+    if parts is None:
         return otherwise
     kept = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name != PARAMETER])
     return f"{parts.path}?{kept}" if kept else parts.path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from unittest import mock
 
 import pytest
@@ -177,6 +179,8 @@ def test_a_worker_says_what_would_happen_before_anything_is_saved(who: factories
     form = drawn(client, review) | {"a-0": "right@example.org", "act": "try"}
     page = client.post(there, form).content.decode()
     assert "A worker is trying it out" in page
+    asked = re.search(r'hx-get="([^"]+part=try[^"]+)"', page)
+    assert asked is not None
     client.post(there, form)
     row = models.Rehearsal.objects.get()
     assert rehearsing.rehearse(row.pk)
@@ -195,6 +199,8 @@ def test_a_worker_says_what_would_happen_before_anything_is_saved(who: factories
     )
     assert "What was tried out before were other arguments" in typed.content.decode()
     client.post(there, form | {"a-0": "broken@example.org"})
+    found = text(client, html.unescape(asked[1]))  # the page where the other arguments still stand
+    assert "What was tried out before were other arguments" in found
     with mock.patch.object(order.Order, "preview", side_effect=ValueError("no such supplier")):
         tasks.rehearse(models.Rehearsal.objects.get().pk)
     assert "could not be worked out: no such supplier" in text(client, f"{there}?part=try")

@@ -187,16 +187,19 @@ def test_all_failed_runs_of_one_cause_go_on_with_one_form(who: factories.People,
     assert queries(client, place) == before
     assert before <= 12
     sent: dict[str, Any] = hidden(page, address)
-    sent["run"] = [str(run.pk) for run in (*runs, letter)]
+    going_on = factories.held(who.operator).run  # by now somebody has had it tried again
+    sent["run"] = [str(run.pk) for run in (*runs, letter, going_on)]
+    sent |= {f"checkpoint.{going_on.pk}": "1", f"token.{going_on.pk}": "going-on"}
     refused = client.post(address, sent | {"reason": " "})
     assert (refused.status_code, "Say why" in refused.content.decode()) == (422, True)
     many = models.Run.objects.count()
     holds_up = {"reason": "The file is there now.", f"checkpoint.{letter.pk}": "99"}
     report = client.post(address, sent | holds_up).content.decode()
-    assert "2 of 3 go on" in report
+    assert "2 of 4 go on" in report
+    assert "isn&#x27;t failed any more" in report
     assert f"Run {letter.pk} has no checkpoint 99" in report
     assert models.Run.objects.count() == many + 2
-    assert "2 of 3 go on" in client.post(address, sent | holds_up).content.decode()  # the same form again
+    assert "2 of 4 go on" in client.post(address, sent | holds_up).content.decode()  # the same form again
     assert models.Run.objects.count() == many + 2
     for run in runs:
         run.refresh_from_db()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import pytest
 from django.conf import settings
+from django.test import RequestFactory
 from django.urls import reverse
 
+from runs.views import doors, flash
 from tests import factories
 from tests.engine.conftest import go, only_review
 from tests.engine.world import World
@@ -60,6 +63,9 @@ def test_leading_back_never_leaves_the_site(
     token = {"csrfmiddlewaretoken": form["csrfmiddlewaretoken"]}
     response = client.post(place, token, headers={"referer": "https://elsewhere.example/x"})
     assert response["Location"] == reverse("review", args=[review.pk])
+    for odd in ("http://testserver//elsewhere.example/", "http://testserver/\\elsewhere.example", "http://["):
+        request = RequestFactory().post(place, headers={"referer": odd})
+        assert flash.back(cast(doors.Request, request), otherwise="here") == "here"
 
 
 def test_who_decided_reads_you(who: factories.People, as_: As) -> None:
