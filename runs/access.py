@@ -34,6 +34,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.EDIT_PLAN: "change plans",
     rights.Act.AUDIT: "read the audit trail",
     rights.Act.SWITCH: "use the switches",
+    rights.Act.POLICIES: "change the policy",
     rights.Act.PEOPLE: "manage people",
 }
 

@@ -83,7 +83,7 @@ def parse(text: str, *, limit: int | None = MAX_BYTES) -> Any:
             f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         ) from error
     except ValueError as error:
-        raise NotExact(f"This is not JSON that can be kept exactly: {error}.") from error
+        raise NotExact("A number here has too many digits to be kept exactly.") from error
     _check(value, 0)
     return value
 

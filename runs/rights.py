@@ -27,6 +27,7 @@ class Act(StrEnum):
     EDIT_PLAN = "edit_plan"
     AUDIT = "audit"
     SWITCH = "switch"
+    POLICIES = "policies"
     PEOPLE = "people"
 
 
@@ -44,6 +45,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.EDIT_PLAN: frozenset({OPERATOR, ADMIN}),
     Act.AUDIT: frozenset({AUDITOR, ADMIN}),
     Act.SWITCH: frozenset({ADMIN}),
+    Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
 }
 

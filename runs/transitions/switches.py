@@ -15,15 +15,22 @@ from runs.tools import registry
 from runs.transitions import attempts, audit, clock_time, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
-from runs.transitions.refusals import Invalid, NotYours
+from runs.transitions.refusals import Invalid, NotYours, Stale
 
 ALL, AGENT, TOOL = "all", "agent", "tool"
 
 
 @attempts.noted("policy.change", "policy")
-def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.PolicyVersion:
-    """Return the new policy version, in force when this returns. Refuses NotYours, and Invalid for bad rules."""
-    _entitled(by)
+def set_policy(
+    document: dict[str, Any], *, reason: str, by: Actor, base: int | None = None
+) -> models.PolicyVersion:
+    """Return the new policy version, in force when this returns.
+
+    `base` is the number of the version that was changed. Refuses NotYours, Invalid for bad rules and for rules that
+    are in force already, and Stale where another version than `base` is in force by now.
+    """
+    if by.user is None or not rights.may(by.user.roles(), rights.Act.POLICIES):
+        raise NotYours("Only an administrator may change the policy.")
     reason = texts.typed(reason, "reason")
     if not texts.says(reason):
         raise Invalid("Say why the policy changes; the reason stays in its history.")
@@ -34,7 +41,15 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
     with committing("policy"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         assert installation.policy_version_id is not None
-        current = models.PolicyVersion.objects.select_related("policy").get(pk=installation.policy_version_id)
+        current = models.PolicyVersion.objects.select_related("policy", "created_by").get(
+            pk=installation.policy_version_id
+        )
+        if base is not None and base != current.number:
+            raise Stale(
+                f"{_author(current)} put version {current.number} in force meanwhile: {current.reason}"
+            )
+        if base is not None and exact.digest_of(document) == current.digest:
+            raise Invalid("Nothing is changed: these are the rules in force.")
         newest = current.policy.versions.order_by("-number").values_list("number", flat=True).first() or 0
         version = models.PolicyVersion.objects.create(
             policy=current.policy,
@@ -52,6 +67,10 @@ def set_policy(document: dict[str, Any], *, reason: str, by: Actor) -> models.Po
         audit.append("policy.changed", actor=by, subject=f"policy {current.policy.name}", content=content)
     interrupt("policy", by)
     return version
+
+
+def _author(version: models.PolicyVersion) -> str:
+    return version.created_by.display() if version.created_by is not None else "ckptsite"
 
 
 @attempts.noted("switch.throw", "all")

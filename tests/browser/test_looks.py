@@ -84,6 +84,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/runs/{house.failed.pk}/redrive/", f"/runs/{house.done.pk}/redrive/?checkpoint=2"]
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
+    paths += ["/policies/", "/policies/edit/"]
     found = [look for path in paths for look in looks(desk, path)]
     assert found == [look for path in paths for look in flawless(path)]
 

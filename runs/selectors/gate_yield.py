@@ -1,0 +1,36 @@
+"""What the questions of each policy rule came to: how often people stopped or changed what it asked about."""
+
+from __future__ import annotations
+
+import datetime
+
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+
+from runs import lifecycle, models
+from runs.selectors import policy_models
+
+
+def by_rule(days: int) -> dict[str, policy_models.Yield]:
+    """Return for each rule's name what came of its questions that were opened within so many days; one query."""
+    status = lifecycle.Review
+    rows = (
+        models.Review.objects.filter(
+            kind=lifecycle.ReviewKind.ACTION, opened_at__gte=Now() - datetime.timedelta(days=days)
+        )
+        .values("action__rule")
+        .annotate(
+            asked=Count("id"),
+            approved=Count("id", filter=Q(status=status.APPROVED, revision=1)),
+            edited=Count("id", filter=Q(status=status.APPROVED, revision__gt=1)),
+            refused=Count("id", filter=Q(status=status.REJECTED)),
+            expired=Count("id", filter=Q(status=status.EXPIRED)),
+        )
+    )
+    return {
+        row["action__rule"]: policy_models.Yield(
+            asked=row["asked"], approved=row["approved"], edited=row["edited"], refused=row["refused"],
+            expired=row["expired"],
+        )
+        for row in rows
+    }  # fmt: skip
