@@ -56,6 +56,7 @@ NOT_IN_A_RUN = {
     "rehearse": "somebody tries other arguments on the edit page, which changes no run: the page's tests play it",
     "rehearsed": "a worker has worked that out",
     "rehearsal": "the preview that it asks for",
+    "index": "the clock makes effects findable by their words, and no run comes to it: the tests of the search play it",
     "ask_human": "an agent asks a person something: the tests of questions play it, with a death at each point",
     "edit_plan": _EDIT,
     "read_intent": "a reply that reads and acts: the tests of one statement play it",

@@ -13,7 +13,7 @@ from runs.engine import verifier
 from runs.providers import declared
 from runs.selectors import redrive_page
 from runs.tools import contract
-from runs.transitions import branches, redrives, retention, starts, undos
+from runs.transitions import branches, effect_words, redrives, retention, starts, undos
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 from tests.engine.conftest import answer, go, only_review, step
@@ -140,10 +140,13 @@ def test_7_3_nothing_goes_on_from_a_sealed_lineage(
     with pytest.raises(Stale, match="still open"):
         retention.seal(run.pk, reason="three years are over", by=admin)
     run = through(run, reviewer)
+    assert effect_words.index() == 1
     with pytest.raises(NotYours):
         retention.seal(run.pk, reason="three years are over", by=Actor(user=operator))
     for _ in range(2):
         assert retention.seal(run.pk, reason="three years are over", by=admin).sealed_at is not None
+    assert effect_words.index() == 0
+    assert list(models.Words.objects.values_list("words", flat=True)) == [""]  # of the effect, which was seen
     given: dict[str, Any] = {
         "checkpoint": 1,
         "reason": "again",
