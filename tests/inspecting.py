@@ -28,6 +28,7 @@ def paths(who: factories.People) -> list[str]:
         f"/runs/{failed.pk}/?only=failures",
         f"/runs/{run.pk}/?only=failures",
         f"/runs/{dry.pk}/",
+        f"/runs/{dry.pk}/effects/",
         f"/compare/?a={run.pk}&b={dry.pk}",
         "/compare/",
         "/effects/",

@@ -88,7 +88,7 @@ class RunRow:
 
 @dataclass(frozen=True, kw_only=True)
 class InputField:
-    """One input of an agent; `kind` is file, date, number or text. Errors stand under its name."""
+    """One input of an agent; `kind` is file, date, number, text or area. Errors stand under its name."""
 
     name: str
     label: str

@@ -150,6 +150,8 @@ def _fields(
         value = source.input.get(name)
         is_file = spec.get("format") == "file"
         kept = str(value.get("path", "")) if is_file and isinstance(value, Mapping) else ""
+        shown = "" if is_file else str(given.get(f"input.{name}", "" if value is None else value))
+        kind = "file" if is_file else "date" if spec.get("format") == "date" else "text"
         found.append(
             page_models.InputField(
                 name=f"input.{name}",
@@ -157,8 +159,8 @@ def _fields(
                 hint=f"Stays {kept} unless you choose another."
                 if kept
                 else str(spec.get("description") or ""),
-                kind="file" if is_file else "date" if spec.get("format") == "date" else "text",
-                value="" if is_file else str(given.get(f"input.{name}", "" if value is None else value)),
+                kind="area" if kind == "text" and "\n" in shown else kind,  # one line would lose the breaks
+                value=shown,
                 required=False,
             )
         )

@@ -162,7 +162,11 @@ def _made(request: doors.Request, run: models.Run, given: redrives_form.Given) -
 def _corrected(request: doors.Request, run: models.Run, checkpoint: int) -> Mapping[str, Any] | None:
     """Return the input with what was typed otherwise, or None where nothing was."""
     post = request.POST.dict()
-    typed = {name.removeprefix("input."): text for name, text in post.items() if name.startswith("input.")}
+    typed = {
+        name.removeprefix("input."): text.replace("\r\n", "\n")
+        for name, text in post.items()
+        if name.startswith("input.")
+    }
     files = {
         name.removeprefix("input."): inputs.uploaded(file)
         for name, file in request.FILES.items()
@@ -170,7 +174,7 @@ def _corrected(request: doors.Request, run: models.Run, checkpoint: int) -> Mapp
     }
     given = redrive_page.input_at(run, checkpoint)
     before = inputs.as_typed(given)
-    changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "")}
+    changed = {name: text for name, text in typed.items() if text.strip() != before.get(name, "").strip()}
     return inputs.correct(run.agent_version, given, changed, files) if changed or files else None
 
 

@@ -68,8 +68,7 @@ function fill(dialog) {
 function land() {
   const name = location.hash.slice(1);
   const part = name ? document.getElementById(name) : null;
-  if (!part) return;
-  const mark = part.matches("details.way") ? part.querySelector("summary[data-hotkey]") : name === "approve" && document.querySelector("[data-hotkey=a]");
+  const mark = part?.matches("details.way") ? part.querySelector("summary[data-hotkey]") : name === "approve" && document.querySelector("[data-hotkey=a]");
   if (!mark) return;
   if (mark.dispatchEvent(new CustomEvent("hotkey-fire", { cancelable: true, bubbles: true, detail: { path: [] } }))) mark.focus();
 }
@@ -88,6 +87,9 @@ export function start() {
       const part = element.parentElement;
       part.open = true;
       (part.querySelector("textarea, select, input:not([type=hidden])") ?? element).focus();
+    } else if (element.tagName === "FORM") {
+      event.preventDefault();
+      element.querySelector("textarea, select, input:not([type=hidden])")?.focus();
     } else if (element.type === "radio") {
       event.preventDefault(); // going to the answers chooses none of them
       element.focus();

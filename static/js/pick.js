@@ -36,6 +36,4 @@ export function start() {
     if (event.target.matches?.("form[data-batch] details")) mark(event.target);
   }, { capture: true });
   window.addEventListener("pageshow", refresh);
-  // A form that was answered by a whole page: what became of it, or what is wrong with it, comes first.
-  document.querySelector("h1[data-focus], form[data-batch] [data-error-summary] [data-focus]")?.focus();
 }

@@ -34,6 +34,8 @@ function signIn() {
 }
 
 export function start() {
+  // A form that was answered by a whole page: what became of it, or what is wrong with it, comes first.
+  document.querySelector("h1[data-focus], .banner [data-focus], [aria-invalid=true][data-focus]")?.focus();
   document.addEventListener("htmx:response:error", (event) => {
     const { ctx } = event.detail;
     if (ctx.response.status === 401) {
@@ -64,6 +66,7 @@ export function start() {
     const place = (target?.isConnected ? target : document).querySelector("[data-focus]") ?? document.querySelector(page ? "h1" : "[data-focus]");
     if (!place) return;
     place.focus();
+    if (place.matches("input[type=text]")) place.select(); // as Tab would
     say(place.dataset.say || place.textContent.trim().replace(/\s+/g, " "));
   });
 }

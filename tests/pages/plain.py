@@ -112,7 +112,7 @@ class _Reader(HTMLParser):
 def read(page: str) -> Part:
     """Return the page as its parts."""
     reader = _Reader()
-    reader.feed(page)
+    reader.feed(page.replace("\r\n", "\n"))
     reader.close()
     return reader.whole
 
@@ -243,12 +243,11 @@ def _sent(control: Part, given: Any) -> list[tuple[str, Any]]:
         return [(name, SimpleUploadedFile(*given))] if given else []
     if control.tag == "select":
         return [(name, _chosen(control, given))]
-    if given is not None:
-        return [(name, given)]
     if control.tag == "textarea":
-        text = "".join(part for part in control.parts if isinstance(part, str))
-        return [(name, text.removeprefix("\n"))]
-    return [(name, control.get("value"))]
+        text = "".join(part for part in control.parts if isinstance(part, str)).removeprefix("\n")
+        return [(name, (text if given is None else given).replace("\n", "\r\n"))]
+    text = control.get("value") if given is None else given
+    return [(name, text if kind == "hidden" else text.replace("\n", ""))]
 
 
 def _chosen(select: Part, given: str | None) -> str:

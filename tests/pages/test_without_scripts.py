@@ -124,7 +124,10 @@ def test_go_on_from_a_failure_with_what_was_wrong_put_right(who: factories.Peopl
     Look.failures = [contract.DidNotHappen("There is no such customer.") for _ in range(3)]
     steps = [step("lookup", "letter"), {**step("look"), "with": {"name": "${input.customer}"}}]
     runs = [
-        through(factories.start(who.operator, *steps, given={"customer": "Nordwin"}), who.reviewer)
+        through(
+            factories.start(who.operator, *steps, given={"customer": "Nordwin", "words": "Two\nlines. "}),
+            who.reviewer,
+        )
         for _ in range(3)
     ]
     olga = Visitor(who.operator).go("/runs/?only=failed").go(f"/runs/{runs[0].pk}/")
@@ -136,6 +139,7 @@ def test_go_on_from_a_failure_with_what_was_wrong_put_right(who: factories.Peopl
     assert "goes on from checkpoint 2" in olga.words
     new = models.Run.objects.get(root=runs[0], superseded_by=None)
     assert go(new).status == "succeeded"
+    assert new.input == {"customer": "Nordwind", "words": "Two\nlines. "}
     cause = "“…” failed: There is no such customer."
     olga.go("/runs/?only=failed").follow(cause).follow("Go on with all of this cause…")
     olga.send("Go on with the ticked ones", status=422)
