@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, Playwright, expect
 
 from runs import models
 from tests import factories
@@ -16,6 +16,8 @@ from tests.browser import desk as desks
 from tests.engine.conftest import fresh_world
 
 __all__ = ["fresh_world"]
+
+expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 # Playwright's loop stays in the main thread, where Django would refuse each query of the tests and of their teardown.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
@@ -64,12 +66,14 @@ def house(who: factories.People) -> factories.House:
 
 @pytest.fixture
 def sit(asgi_server: str, browser: Browser) -> Iterator[Callable[..., desks.Desk]]:
-    """Sit somebody down at a desk; at the end nothing may have gone wrong on any of them."""
+    """Sit somebody down at a desk, or at one that has no mouse; at the end nothing may have gone wrong on any."""
     made: list[desks.Desk] = []
 
-    def at(user: models.User | None = None, **options: Any) -> desks.Desk:
+    def at(user: models.User | None = None, *, mouse: bool = True, **options: Any) -> desks.Desk:
         context = browser.new_context(**options)
         context.set_default_timeout(15_000)
+        if not mouse:
+            context.add_init_script(desks.NO_MOUSE)
         desk = desks.sit_down(asgi_server, context, user)
         made.append(desk)
         return desk

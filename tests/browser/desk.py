@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
-from playwright.sync_api import BrowserContext, Page
+from django.db import connections
+from django.http import HttpResponse
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from runs import models
 
@@ -27,6 +32,41 @@ OF_SIZE = (
     "region",
 )
 """The rules whose answer depends on what a narrow window folds away or pushes together."""
+NO_MOUSE = "addEventListener('pointerdown', () => console.error('the mouse was used'), {capture: true})"
+PRESSED = """() => {
+  const heard = [], found = [];
+  const listen = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    heard.push(event.target);
+  };
+  const press = (key) => {
+    const shiftKey = key === "?" || /^[A-Z]$/.test(key);
+    document.body.dispatchEvent(new KeyboardEvent("keydown", {key, shiftKey, bubbles: true, cancelable: true}));
+  };
+  const listening = (path) => {
+    press("F24");  // no row of keys is begun
+    path.forEach(press);
+    return heard.splice(0)[0];
+  };
+  const keys = Array.from({length: 94}, (_, at) => String.fromCharCode(33 + at));
+  keys.push("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "PageDown", "Delete");
+  document.activeElement?.blur();  // keys rest while somebody types
+  window.addEventListener("hotkey-fire", listen, {capture: true});
+  const bound = new Map();
+  for (const path of [...keys.map((key) => [key]), ...keys.map((key) => ["g", key])]) {
+    const mark = listening(path);
+    if (mark) bound.set(mark, [...bound.get(mark) ?? [], ...path]);
+  }
+  window.removeEventListener("hotkey-fire", listen, {capture: true});
+  return [...bound.values()].map((keys) => keys.sort().join(" ")).sort();
+}"""
+"""Presses every key there is, alone and after g, and tells which are heard, a line for each that hears some."""
+LISTED = """() => [...document.querySelectorAll("#keys [data-keys-list] dd")]
+  .map((line) => [...line.querySelectorAll("kbd")].map((key) => key.textContent))
+  .filter((keys) => !keys.some((key) => ["Ctrl", "Enter", "End"].includes(key)))
+  .map((keys) => keys.sort().join(" ")).sort()"""
+"""What the sheet lists of single keys."""
 EXPECTED = re.compile(r"status of (401|409|422)")
 """Chromium logs each 4xx answer as an error; these are part of the work."""
 
@@ -74,12 +114,62 @@ class Desk:
             for node in item["nodes"]
         ]
 
+    def keys(self) -> tuple[list[str], list[str]]:
+        """Return the single keys that the page listens to, and those that its sheet lists."""
+        heard: list[str] = self.page.evaluate(PRESSED)
+        self.page.keyboard.press("?")
+        listed: list[str] = self.page.evaluate(LISTED)
+        self.page.keyboard.press("Escape")
+        return heard, listed
+
+    def press(self, *keys: str) -> None:
+        """Press these keys, one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def send(self, words: str) -> None:
+        """Type the words into the field that has the focus, and send its form."""
+        self.page.keyboard.type(words)
+        self.press("Control+Enter")
+
+    def tab_to(self, wanted: Locator, *then: str, back: bool = False) -> None:
+        """Press Tab until the control has the focus, and then these keys."""
+        for _ in range(80):
+            if wanted.evaluate("control => control === document.activeElement"):
+                break
+            self.press("Shift+Tab" if back else "Tab")
+        expect(wanted).to_be_focused()
+        self.press(*then)
+
+    def shown(self, name: str, answer: HttpResponse) -> str:
+        """Return an address at which this browser finds an answer that somebody else was given."""
+        headers = {key: value for key, value in answer.items() if key.lower() not in {"vary", "location"}}
+        body, path = answer.content.decode(), f"/shown/{answer.status_code}/{name}/"
+
+        def give(route: Route) -> None:
+            route.fulfill(status=answer.status_code, headers=headers, body=body)
+
+        self.page.route(f"{self.server}{path}", give)
+        return path
+
     def sideways(self) -> int:
         """Return by how many pixels the page is wider than its window."""
         wide: int = self.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         return wide
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """While this lasts, Django's client can be used: it makes a loop of its own, where Playwright's stands already."""
+    loop = asyncio.get_running_loop()
+    asyncio.events._set_running_loop(None)
+    try:
+        yield
+    finally:
+        connections.close_all()
+        asyncio.events._set_running_loop(loop)
 
 
 def sit_down(server: str, context: BrowserContext, user: models.User | None) -> Desk:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from runs import models
 from tests import factories
@@ -18,19 +18,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Sit = Callable[..., Desk]
 
 
-def tab_to(page: Page, wanted: Locator) -> None:
-    """Press Tab until the control has the focus."""
-    for _ in range(60):
-        if wanted.evaluate("control => control === document.activeElement"):
-            return
-        page.keyboard.press("Tab")
-    expect(wanted).to_be_focused()
-
-
 def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.People, sit: Sit) -> None:
     """Find the mail to Rowan Tools, open its fields with `e`, correct address and text, save, read again, approve."""
     run = go(factories.demo_run(who.operator))
-    page = sit(who.reviewer).go("/inbox/")
+    desk = sit(who.reviewer, mouse=False)
+    page = desk.go("/inbox/")
     rowan = page.locator("[data-row]", has_text="office.rowan@example.com")
     expect(rowan).to_have_count(1)
     while not rowan.evaluate("row => row.contains(document.activeElement)"):
@@ -41,24 +33,22 @@ def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.Pe
     expect(page.get_by_role("heading", level=1)).to_have_text("Edit arguments")
 
     to, body = page.get_by_label("To", exact=True), page.get_by_label("Body", exact=True)
-    tab_to(page, to)
+    desk.tab_to(to)
     page.keyboard.press("Control+a")
     page.keyboard.type("accounts rowan.example")
-    tab_to(page, body)
+    desk.tab_to(body)
     # While one goes on to the next field, the tool has looked at this one; nothing that is typed is lost.
     expect(page.locator("#edit-notes")).to_contain_text("To: ")
     expect(to).to_have_attribute("aria-invalid", "true")
     expect(body).to_be_focused()
     page.keyboard.press("Control+End")
     page.keyboard.type("\nWe had your old address.")
-    page.keyboard.press("Shift+Tab")
-    while not to.evaluate("control => control === document.activeElement"):
-        page.keyboard.press("Shift+Tab")
+    desk.tab_to(to, back=True)
     page.keyboard.press("Control+a")
     page.keyboard.type("accounts@rowan.example")
     expect(to).not_to_have_attribute("aria-invalid", "true")  # at once, not only when one goes on
     expect(to).to_be_focused()
-    tab_to(page, page.get_by_label("Why"))
+    desk.tab_to(page.get_by_label("Why"))
     expect(page.locator("#edit-notes")).to_contain_text("We had your old address.")
     expect(page.locator("#edit-notes ins").first).to_be_visible()
     page.keyboard.type("Their address is another one now.")

@@ -1,16 +1,19 @@
-"""Working through the inbox in a real browser: by keys alone, and many at once."""
+"""Working through the inbox by keys alone: one after the other, many at once, and every kind of answer."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from runs import models
 from tests import factories
 from tests.browser.desk import Desk
-from tests.engine.conftest import answer
+from tests.engine.conftest import answer, go, only_review
+from tests.pages import test_questions as questions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +27,7 @@ def test_three_keystrokes_approve_what_can_be_undone(who: factories.People, sit:
         factories.held(who.operator, name=name, tool="idempotent")
     models.Review.objects.update(tier=1, reason_required=False)
     nora = factories.person("nora", "reviewer")
-    page = sit(who.reviewer, viewport={"width": 1280, "height": 1000}).go("/inbox/")
+    page = sit(who.reviewer, mouse=False, viewport={"width": 1280, "height": 1000}).go("/inbox/")
     expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
 
     page.keyboard.press("j")
@@ -65,52 +68,107 @@ def test_three_keystrokes_approve_what_can_be_undone(who: factories.People, sit:
     expect(page.get_by_role("heading", name="1 of 1 approved")).to_be_visible()
 
 
-@pytest.mark.parametrize("script", [True, False])
-def test_narrow_the_list_keep_the_view_and_approve_five_together(
-    who: factories.People, sit: Sit, script: bool
-) -> None:
-    """With and without scripts: search, narrow, save as a view, take it as a file, select, read each, approve, and
-    see what became of each; somebody else was faster at one."""
+def test_narrow_the_list_keep_the_view_and_approve_five_together(who: factories.People, sit: Sit) -> None:
+    """By keys alone: search, narrow, save as a view, take it as a file, select, read each, approve, and see what
+    became of each; somebody else was faster at one."""
     letters = [factories.held(who.operator, name=f"letter {n}", title="Letters") for n in range(5)]
     factories.held(who.operator, name="parcel", tool="idempotent", title="Parcels")
-    desk = sit(who.reviewer, java_script_enabled=script, viewport={"width": 1280, "height": 900})
-    page = desk.go("/inbox/")
-    page.get_by_label("Search the questions").fill("lett")
-    page.get_by_role("button", name="Search").click()
+    desk = sit(who.reviewer, mouse=False, viewport={"width": 1280, "height": 900})
+    page, press, write = desk.go("/inbox/"), desk.press, desk.page.keyboard.type
+    press("/")
+    expect(page.get_by_label("Search the questions")).to_be_focused()
+    write("lett")
+    press("Enter")
     expect(page.locator("[data-row]")).to_have_count(5)
-    page.get_by_text("More filters").click()
-    page.get_by_label("Tool").select_option("world.lookup")
-    page.get_by_role("button", name="Apply").click()
+    press("f")
+    expect(page.get_by_label("Tool")).to_be_focused()
+    write("world.lookup")
+    desk.tab_to(page.get_by_role("button", name="Apply"), "Enter")
+    page.wait_for_url("**tool=world.lookup**")
     expect(page.locator("[data-row]")).to_have_count(5)
-    page.get_by_text("Save this view").click()
-    page.get_by_label("Name").fill("Letters that go out")
-    page.get_by_role("button", name="Save", exact=True).click()
+    press("v")
+    expect(page.get_by_label("Name")).to_be_focused()
+    desk.send("Letters that go out")
     expect(page.get_by_text("Saved as “Letters that go out”.")).to_be_visible()
     expect(page.locator("[data-row]")).to_have_count(5)
+    desk.tab_to(page.get_by_role("link", name="CSV"))
     with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
+        press("Enter")
     assert len(download.value.path().read_text(encoding="utf-8").splitlines()) == 6
 
-    for box in page.get_by_role("checkbox").all():
-        box.check()
-    page.get_by_role("button", name="Look at the selected together").click()
+    press("Shift+X")
+    expect(page.get_by_text("5 selected")).to_be_visible()
+    press("o")
     expect(page.get_by_role("heading", name="world.lookup")).to_be_visible()
     for whole in page.locator(".batch-more details").all():
-        whole.locator("summary").click()
-        whole.get_by_label("I have read this one").check()
-    page.get_by_role("button", name="Approve the ticked").click()
+        desk.tab_to(whole.locator("summary"), "Enter")
+        desk.tab_to(whole.get_by_label("I have read this one"), "Space")
+    press("a")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    press("Control+Enter")
     expect(page.get_by_role("link", name="Say what you checked")).to_be_visible()  # and nothing is lost
-    if script:
-        expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
-        assert (desk.violations(), desk.sideways()) == ([], 0)
+    expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
+    assert (desk.violations(), desk.sideways()) == ([], 0)
     answer(letters[2], factories.person("nora", "reviewer"), "reject", reason="Wrong customer.")
-    page.get_by_label("Reason").fill("Read each of them.")
-    page.get_by_role("button", name="Approve the ticked").click()
-    expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_visible()
-    if script:
-        expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_focused()
-        assert (desk.violations(), desk.sideways()) == ([], 0)
+    press("a")
+    desk.send("Read each of them.")
+    expect(page.get_by_role("heading", name="4 of 5 approved")).to_be_focused()
+    assert (desk.violations(), desk.sideways()) == ([], 0)
     expect(page.get_by_text("nora rejected this first; nothing you typed was used.")).to_be_visible()
-    page.get_by_role("main").get_by_role("link", name="Inbox").last.click()
+    press("u")
     expect(page.get_by_role("link", name="Letters that go out")).to_have_attribute("aria-current", "true")
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
+
+
+def test_every_other_answer_by_keys(who: factories.People, sit: Sit) -> None:
+    """One after the other, as they wait: it happened, it did not, done by hand, asked back, and a question answered."""
+    found, absent = (factories.in_doubt(who.operator, who.reviewer) for _ in range(2))
+    stamp, parcel = (factories.held(who.operator, name=name).run for name in ("stamp", "parcel"))
+    asked = questions.asked(who).run
+    models.Occurrence.objects.update(horizon=timezone.now() - datetime.timedelta(minutes=1))
+    desk = sit(who.reviewer, mouse=False, viewport={"width": 1280, "height": 1000})
+    page, press, write = desk.go("/inbox/"), desk.press, desk.page.keyboard.type
+    said = page.locator("#done [data-focus]")
+    press("j", "a")
+    expect(page.get_by_role("radio", name="It happened")).to_be_focused()
+    press("Space", "Tab")
+    write("Parcel 9")
+    press("Tab")
+    desk.send("The carrier's list.")
+    page.wait_for_url("**/?done=*")
+    expect(said).to_be_focused()
+
+    press("a", "ArrowDown")
+    expect(page.get_by_role("radio", name="It did not happen: do it")).to_be_checked()
+    desk.tab_to(page.get_by_label("Where you looked"))
+    desk.send("The carrier's list.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Will do stamp.")
+    expect(said).to_be_focused()
+
+    press("o")
+    expect(page.get_by_role("radio", name="Ask back")).to_be_focused()
+    press("ArrowDown", "Tab")
+    desk.send("It was urgent.")
+    expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
+    press("Tab", "Enter")
+    expect(page.locator("#f-wider-receipt")).to_be_focused()
+    desk.send("Stamp 17")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Will do parcel.")
+    expect(said).to_be_focused()
+
+    press("o", "Space", "Tab")
+    desk.send("Net or gross?")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Nordwind")
+    expect(said).to_be_focused()
+
+    press("a")
+    expect(page.get_by_label("What to do")).to_be_focused()
+    desk.send("wait")
+    expect(page.get_by_role("heading", name="Please check this")).to_be_focused()
+    desk.tab_to(page.get_by_label("Days"))
+    desk.send("14")
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(said).to_be_focused()
+    for run in (found, stamp, parcel, asked):
+        assert go(run).status == "succeeded"
+    assert only_review(go(absent)).kind == "action"  # asked once more before it is done

@@ -56,10 +56,9 @@ def test_the_same_without_javascript(who: factories.People, sit: Sit) -> None:
     assert len(World.effects("mail")) == 1
 
 
-@pytest.mark.parametrize("script", [True, False])
-def test_reject_sends_nothing_and_the_run_says_so(who: factories.People, sit: Sit, script: bool) -> None:
+def test_reject_sends_nothing_and_the_run_says_so(who: factories.People, sit: Sit) -> None:
     run = go(factories.start(who.operator, step("lookup", "mail")))
-    desk = sit(who.reviewer, java_script_enabled=script)
+    desk = sit(who.reviewer)
     page = desk.go(f"/reviews/{models.Review.objects.get().pk}/")
     page.locator("#reject > summary").click()
     page.locator("#f-reason").fill("Wrong customer.")
@@ -74,8 +73,7 @@ def test_reject_sends_nothing_and_the_run_says_so(who: factories.People, sit: Si
 def test_the_keyboard_is_enough(who: factories.People, sit: Sit) -> None:
     factories.held(who.operator, name="one")
     factories.held(who.operator, name="two")
-    desk = sit(who.reviewer)
-    page = desk.go("/inbox/")
+    page = sit(who.reviewer, mouse=False).go("/inbox/")
     page.keyboard.press("j")
     expect(page.get_by_role("link", name="Will do one.")).to_be_focused()
     page.keyboard.press("j")
@@ -94,6 +92,7 @@ def test_the_keyboard_is_enough(who: factories.People, sit: Sit) -> None:
     page.keyboard.type("Not this one.")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.locator("#done").get_by_text("Rejected, it is not done: Will do two.")).to_be_focused()
     verdicts = models.Decision.objects.order_by("id").values_list("verdict", "reason")
     assert list(verdicts) == [("approve", "Looks right."), ("reject", "Not this one.")]
 
@@ -192,22 +191,25 @@ def test_going_to_the_answers_chooses_none(who: factories.People, sit: Sit) -> N
 
 
 def test_take_an_approval_back(who: factories.People, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By keys alone: `z` takes back what was just approved, and it is asked again."""
     monkeypatch.setitem(settings.CKPTSITE, "UNDO_WINDOW_2", 60.0)
     review = factories.held(who.operator)
-    desk = sit(who.reviewer)
+    desk = sit(who.reviewer, mouse=False)
     page = desk.go(f"/reviews/{review.pk}/")
-    page.locator("[data-must-see]").scroll_into_view_if_needed()
-    page.locator("#f-approve-reason").fill("Read it.")
-    page.locator("#approve").get_by_role("button", name="Approve").click()
+    page.keyboard.press("End")
+    page.keyboard.press("a")
+    page.keyboard.type("Read it.")
+    page.keyboard.press("Control+Enter")
     expect(page.locator("#main").get_by_text("It starts in")).to_be_visible()
-    page.get_by_role("button", name="Take it back").click()
+    expect(page.locator("#done [data-focus]")).to_be_focused()
+    page.keyboard.press("z")
     expect(page.locator("#main").get_by_text("Taken back. Nothing was done")).to_be_visible()
     expect(page.get_by_role("heading", name="Inbox")).to_be_visible()  # it stays where it was
-    page.get_by_role("link", name="it is asked again").click()
+    desk.tab_to(page.get_by_role("link", name="it is asked again"), "Enter")
     expect(page.locator("#decide")).to_contain_text("You took it back.")
     expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
     go(review.run)
-    page.locator("#live").get_by_role("link", name="It is asked again here").click()
+    desk.tab_to(page.locator("#live").get_by_role("link", name="It is asked again here"), "Enter")
     expect(page.locator("#approve")).to_be_visible()
     assert World.effects() == []
     assert models.Review.objects.filter(status="open").count() == 1
@@ -260,6 +262,7 @@ def test_the_session_is_over_in_the_middle(who: factories.People, sit: Sit) -> N
     page.locator("#stream").dispatch_event("resync")
     toast = page.get_by_role("alert").filter(has_text="Your session is over")
     expect(toast).to_be_visible()
+    assert (desk.violations(), desk.sideways()) == ([], 0)
     assert not models.Decision.objects.exists()
     toast.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/login/**")
