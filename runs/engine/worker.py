@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from runs.engine import advance, zombies
-from runs.transitions import clocks, pins
+from runs.transitions import clocks, effect_words, pins
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +49,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         clocks.wake_new_day()
         clocks.wake_stranded()
         pins.wake_restored()
+        effect_words.index()
         following = clocks.next_due()
         if following is not None:
             done += advance.advance(following, stopping=stopping)

@@ -1,7 +1,7 @@
 """What reached the world outside, of every run: each effect once, the newest first, narrowed by filters in the address.
 
-No index knows states, tools or words. So a page looks at the newest effects before its end, and no further than
-`WINDOW`; there the reader may go on. Contradictions are few and have an index.
+No index knows states or tools. So a page looks at the newest effects before its end, and no further than `WINDOW`;
+there the reader may go on. Contradictions are few and have an index, and so have words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from urllib.parse import urlencode
 from django.db.models import Max, Q, QuerySet
 
 from runs import exact, lifecycle, models
-from runs.selectors import attachments, ledger, page_models, run_search, tools
+from runs.selectors import attachments, ledger, page_models, tools
+from runs.selectors import filters as searching
 
 SIZE = 50
 WINDOW = 20_000
@@ -136,7 +137,7 @@ def page(params: Mapping[str, str]) -> Page:
 def window(filters: Filters, *, top: int) -> tuple[QuerySet[models.Occurrence], int]:
     """Return the effects before `top` that fit, newest first, and the number down to which they are looked for."""
     found = models.Occurrence.objects.filter(condition(filters), pk__lt=top).order_by("-pk")
-    if filters.state == CONTRADICTED or exact.is_digest(filters.words.lower()):
+    if filters.state == CONTRADICTED or filters.words:
         return found, 0
     bottom = max(0, top - WINDOW)
     return found.filter(pk__gte=bottom), bottom
@@ -156,12 +157,7 @@ def condition(filters: Filters) -> Q:
     if exact.is_digest(filters.words.lower()):
         found &= Q(key=filters.words.lower())
     elif filters.words:
-        wanted = run_search.words(filters.words)
-        hits = models.Occurrence.objects.alias(
-            named=run_search.stored("identity"), shown=run_search.stored("owner__preview")
-        )
-        either = run_search.has("named", wanted) | run_search.has("shown", wanted)
-        found &= Q(pk__in=hits.filter(either).values("pk"))
+        found &= searching.effects_found(filters.words)
     return found
 
 

@@ -109,9 +109,16 @@ def _found(typed: str, prefix: str) -> Q:
 
 
 def runs_found(typed: str) -> Q:
-    """Return the condition that a run, or a question of it, holds the words that were typed; or its number."""
+    """Return the condition that a run, a question or an effect of it holds the words that were typed; or its number."""
     number = finding.number(typed)
     found = Q(pk__in=_holding(typed).values("run"))
+    return found if number is None else found | Q(pk=number)
+
+
+def effects_found(typed: str) -> Q:
+    """Return the condition that an effect holds the words that were typed, or has that number."""
+    number = finding.number(typed)
+    found = Q(pk__in=_holding(typed).filter(effect__isnull=False).values("effect"))
     return found if number is None else found | Q(pk=number)
 
 

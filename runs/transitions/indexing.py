@@ -1,6 +1,6 @@
-"""Makes runs and questions findable: one row when a run begins or a question opens, in the same transaction.
+"""Makes runs, questions and effects findable: one row when a run begins or a question opens, in the same transaction.
 
-Nothing else writes here: no intent, no receipt and no decision gets slower by it.
+No intent, receipt or decision gets slower by it: an effect's row is written by the clock.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from runs import finding, models
 
 _RUN = (
     "INSERT INTO runs_words (run_id, words) VALUES (%s, to_tsvector('simple', %s))"
-    " ON CONFLICT (run_id) WHERE review_id IS NULL DO UPDATE SET words = excluded.words"
+    " ON CONFLICT (run_id) WHERE review_id IS NULL AND effect_id IS NULL DO UPDATE SET words = excluded.words"
 )
 _REVIEW = (
     "INSERT INTO runs_words (run_id, review_id, words) VALUES (%s, %s, to_tsvector('simple', %s)"
-    " || coalesce((SELECT words FROM runs_words WHERE run_id = %s AND review_id IS NULL), '')"
+    " || coalesce((SELECT words FROM runs_words WHERE run_id = %s AND review_id IS NULL AND effect_id IS NULL), '')"
     " || coalesce((SELECT w.words FROM runs_words w JOIN runs_review r ON r.id = w.review_id"
     " WHERE r.action_id = %s ORDER BY r.id DESC LIMIT 1), ''))"
     " ON CONFLICT (review_id) DO UPDATE SET words = excluded.words"
+)
+_EFFECT = (
+    "INSERT INTO runs_words (run_id, effect_id, open, words) VALUES (%s, %s, %s, to_tsvector('simple', %s))"
+    " ON CONFLICT (effect_id) DO UPDATE SET words = excluded.words, open = excluded.open"
 )
 
 
@@ -38,6 +42,19 @@ def review(row: models.Review, *, arguments: Any = None) -> None:
     said = finding.text(row.title, tool, arguments, (row.content or {}).get("cause"))
     action = row.action_id if arguments is None else None
     _write(_REVIEW, [row.run_id, row.pk, said, row.run_id, action])
+
+
+def effect(row: models.Occurrence, *, title: str, receipt: Any, known: bool) -> None:
+    """Make an effect findable by its tool, what makes it the same, what was said beforehand, and what came of it."""
+    said = finding.text(row.tool, title, row.identity, row.owner.preview, receipt, row.owner.error)
+    _write(_EFFECT, [row.owner.run_id, row.pk, not known, said])
+
+
+def forget(root: int) -> None:
+    """Take away every word of a lineage. An effect keeps its row without words: the clock has seen it."""
+    rows = models.Words.objects.filter(run__root=root)
+    rows.filter(effect__isnull=True).delete()
+    rows.update(words="", open=False)
 
 
 def _write(text: str, values: list[Any]) -> None:

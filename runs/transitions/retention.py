@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from runs import lifecycle, models, rights
 from runs.models import paths
-from runs.transitions import attempts, audit, clock_time, inbox, texts
+from runs.transitions import attempts, audit, clock_time, inbox, indexing, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -38,6 +38,7 @@ def seal(root_id: int, *, reason: str, by: Actor) -> models.Run:
             )
         root.sealed_at = clock_time.now()
         root.save(update_fields=["sealed_at"])
+        indexing.forget(root.pk)
         audit.append(
             "lineage.sealed", actor=by, run=root, subject=f"run {root.pk}", content={"reason": reason}
         )

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from runs import models
 from runs.selectors import effects_files, effects_ledger
+from runs.transitions import effect_words
 from tests import factories
 from tests.engine.conftest import go, step
 from tests.pages.conftest import As
@@ -49,6 +50,9 @@ def test_the_effects_of_all_runs(who: factories.People, as_: As, monkeypatch: py
         assert said in page, said
     assert queries(client, address) == one <= 14
 
+    assert effect_words.index() == 3
+    assert effect_words.index() == 0
+
     def found(query: str) -> list[str]:
         shown = text(client, f"{address}?{query}")
         return [
@@ -71,6 +75,9 @@ def test_the_effects_of_all_runs(who: factories.People, as_: As, monkeypatch: py
         (f"agent={agent}", [third]),
         ("q=m%C3%9CLLER", [first]),
         ("q=parcel", [second]),
+        ("q=did", [first, third]),  # what only their receipts say; nobody knows what the second one did
+        (f"q=%23{second}", [second]),
+        (f"q={second}", [second]),
         (f"q={effect.key.upper()}", [first]),
         ("q=nowhere", []),
         (f"before={second}", [first]),

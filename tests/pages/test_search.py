@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from urllib.parse import quote
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from runs import exact, models
-from runs.selectors import filters
+from runs.selectors import effects_ledger, filters
 from tests import factories
 from tests.core import rows as makers
 from tests.engine.conftest import answer, go, only_review, step
@@ -64,6 +66,10 @@ def test_found_by_its_run_its_agent_its_tool_and_its_arguments(who: factories.Pe
     }.items():
         page = text(client, f"/runs/?q={quote(typed)}")
         assert (rows(page), titles in page) == (1, True), typed
+    models.Words.objects.all().delete()  # as if they were older than the search
+    call_command("index_words", stdout=io.StringIO())
+    for typed, count in {"hara": 1, "letters south": 1, "file is not there": 1}.items():
+        assert rows(text(client, f"/runs/?q={quote(typed)}")) == count, typed
     assert "No run fits this filter" in text(client, "/runs/?q=%27%3A%2A&only=failed")
 
 
@@ -94,8 +100,24 @@ def test_the_server_answers_from_the_index() -> None:
             " SELECT run_id, id, to_tsvector('simple', title || ' ' || (SELECT string_agg(md5(g || title), ' ')"
             " FROM generate_series(1, 40) g)) FROM runs_review"
         )
+        makers.occurrence()
+        cursor.execute(
+            "INSERT INTO runs_occurrence (root_id, tool, identity, identity_digest, declaration, n, key, state,"
+            " owner_id, horizon, verification, contradicted) SELECT root_id, tool, identity, identity_digest,"
+            " declaration, n + g, key, state, owner_id, horizon, '', false FROM runs_occurrence,"
+            " generate_series(1, 2000) g"
+        )
+        cursor.execute(
+            "INSERT INTO runs_words (run_id, effect_id, words)"
+            " SELECT root_id, id, to_tsvector('simple', 'Sent as row ' || n) FROM runs_occurrence"
+        )
         cursor.execute("SELECT gin_clean_pending_list('runs_words_found')")
-        cursor.execute("ANALYZE runs_words, runs_review")
+        cursor.execute("ANALYZE runs_words, runs_review, runs_occurrence")
     asked = models.Review.objects.filter(filters.Filters(q="letter 1234").condition())
     assert asked.count() == 1
     assert "runs_words_found" in asked.explain()
+    effects = models.Occurrence.objects.filter(
+        effects_ledger.condition(effects_ledger.Filters(words="row 1234"))
+    )
+    assert effects.count() == 1
+    assert "runs_words_found" in effects.explain()

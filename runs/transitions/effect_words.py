@@ -1,0 +1,59 @@
+"""Making effects findable, and once more what was there before: off the path on which they are done.
+
+Each is a commit of its own and harmless when it is done twice.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Max
+
+from runs import lifecycle, models
+from runs.tools import registry
+from runs.transitions import indexing
+from runs.transitions.committing import committing
+from runs.transitions.steps import occurrences
+
+BATCH = 100
+BEHIND = 1_000
+"""An effect's number may be committed after later ones; so many numbers back are looked at again."""
+KNOWN = (lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID, lifecycle.Occurrence.UNDONE)
+
+
+def index(*, limit: int = BATCH) -> int:
+    """Return how many effects were made findable: those that have begun, and those whose outcome is known by now."""
+    newest = models.Words.objects.aggregate(top=Max("effect"))["top"] or 0
+    effects = models.Occurrence.objects.select_related("owner__run")
+    begun = effects.filter(pk__gt=newest - BEHIND, words__isnull=True, root__sealed_at__isnull=True)
+    settled = effects.filter(words__open=True, state__in=KNOWN)
+    rows = [*begun.order_by("pk")[:limit], *settled.order_by("pk")[:limit]]
+    for row in rows:
+        with committing("index"):
+            _index(row)
+    return len(rows)
+
+
+def again(*, after: int, limit: int = BATCH) -> int | None:
+    """Make the runs behind number `after`, and their questions, findable anew; return the last one's number, or None.
+
+    For what began or was asked before its words were kept. Sealed lineages have none.
+    """
+    runs = models.Run.objects.filter(pk__gt=after, root__sealed_at__isnull=True).order_by("pk")
+    last = None
+    for run in runs.select_related("agent_version__agent")[:limit]:
+        with committing("index"):
+            indexing.run(run, run.agent_version.agent)
+            for review in models.Review.objects.filter(run=run).select_related("action").order_by("pk"):
+                action = review.action
+                indexing.review(review, arguments=None if action is None else action.arguments())
+        last = run.pk
+    return last
+
+
+def _index(row: models.Occurrence) -> None:
+    try:
+        title = registry.get(row.tool).title
+    except registry.UnknownTool:
+        title = ""
+    known = row.state in KNOWN
+    receipt = occurrences.receipt(row) if row.state != lifecycle.Occurrence.OPEN else None
+    indexing.effect(row, title=title, receipt=receipt, known=known)
