@@ -145,7 +145,10 @@ def tell_auditors(run: models.Run, review: models.Review, answer: Answer, *, by:
 
 @attempts.noted("review.withdraw", "review {}")
 def withdraw(review_id: int, *, by: Actor) -> None:
-    """Take an approval back before its effect has started. Refuses NotYours, and Stale once it has."""
+    """Take an approval back before its effect has started; twice is once.
+
+    Refuses NotYours, and Stale once it has started or somebody else took it back.
+    """
     assert by.user is not None
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
     with committing("withdraw"):
@@ -154,6 +157,12 @@ def withdraw(review_id: int, *, by: Actor) -> None:
         now = clock_time.now()
         if not rights.may_decide(by.user.roles(), review.groups):
             raise NotYours("You may not take this approval back; a reviewer can.")
+        left = models.Fact.objects.filter(run=run, kind=models.Fact.Kind.WITHDRAWN).select_related("by")
+        first = next((fact.by for fact in left if fact.content["review"] == review.pk), None)
+        if first == by.user:
+            return
+        if first is not None:
+            raise Stale(f"{first.display()} took it back already; nothing was done.")
         started = review.kind != lifecycle.ReviewKind.ACTION or review.consumed_by_id is not None
         if review.status != lifecycle.Review.APPROVED or started:
             raise Stale("It's too late: this has already started.")

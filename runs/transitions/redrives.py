@@ -106,8 +106,8 @@ def redrive(
                 holds.hold_new(new, reason=HELD, by=by)
             record(new, by=by, act="run.redriven", content={"supersedes": old.pk, "reason": reason, **told})
             hints.changed(old.pk, inbox=True)
-    except IntegrityError:
-        # The same form sent twice at once: the other one made the run.
+    except (IntegrityError, Stale):
+        # The same form sent twice at once: the other one may have made the run.
         made = models.Run.objects.filter(start_token=token).first()
         if made is None:
             raise

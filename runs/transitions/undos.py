@@ -42,7 +42,13 @@ def ask(occurrence_id: int, *, reason: str, by: Actor, token: str) -> models.Run
             if current.status not in lifecycle.RUN_ENDED:
                 return _leave(current, row, reason=reason, by=by, token=token)
             return _one_step(current, row, user=user, reason=reason, by=by, token=token)
-    except IntegrityError as error:
+    except (IntegrityError, Stale) as error:
+        # The same form sent twice at once: the other one may have made the run.
+        made = _made(user, token, occurrence_id)
+        if made is not None:
+            return made
+        if isinstance(error, Stale):
+            raise
         raise Stale("Another attempt of this run has begun meanwhile; load the page again.") from error
 
 
@@ -80,16 +86,27 @@ def _asks_what_next(run: models.Run) -> bool:
 
 def _repeated(current: models.Run, user: models.User, token: str, occurrence: int) -> models.Run | None:
     """Return what this form has led to before; refuse (Stale) somebody else's, or one about something else."""
-    made = models.Run.objects.filter(start_token=token).first()
+    made = _made(user, token, occurrence)
     if made is not None:
-        first = models.Entry.objects.filter(run=made).order_by("position").first()
-        same = first is not None and first.content.get("undo_first") == [occurrence]
-        if made.created_by_id == user.pk and same:
-            return made
-        raise Stale("This form was used already; load the page again.")
+        return made
     left = models.Fact.objects.filter(run=current, kind=models.Fact.Kind.UNDO, by=user).order_by("-number")
     mine = any(fact.content["token"] == token for fact in left[:20])
     return current if mine else None
+
+
+def _made(user: models.User, token: str, occurrence: int) -> models.Run | None:
+    """Return the run that this form has made; refuse (Stale) somebody else's, or one about something else."""
+    made = models.Run.objects.filter(start_token=token).first()
+    if made is None:
+        return None
+    first = models.Entry.objects.filter(run=made).order_by("position").first()
+    if (
+        made.created_by_id == user.pk
+        and first is not None
+        and first.content.get("undo_first") == [occurrence]
+    ):
+        return made
+    raise Stale("This form was used already; load the page again.")
 
 
 def _leave(run: models.Run, row: models.Occurrence, *, reason: str, by: Actor, token: str) -> models.Run:

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 from django.conf import settings
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from runs.views import doors, flash
@@ -37,7 +37,11 @@ def test_an_approval_can_be_taken_back_in_its_window(
     old = reverse("review", args=[review.pk])
     page = client.get(response["Location"]).content.decode()
     assert f'Nothing was done; <a href="{old}">it is asked again</a>' in page
-    assert client.post(place, token).status_code == 409
+    assert client.post(place, token).status_code == 303  # a double click
+    other = Client()
+    other.force_login(who.admin)
+    late = other.post(place)
+    assert (late.status_code, "took it back already" in late.content.decode()) == (409, True)
     run = go(review.run)
     assert World.effects() == []
     again = only_review(run)

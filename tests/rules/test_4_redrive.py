@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+from unittest import mock
 
 import pytest
+from django.db import connection
 
 from runs import models
 from runs.engine import verifier, worker
 from runs.tools.contract import DidNotHappen
-from runs.transitions import clocks
+from runs.transitions import clocks, redrives, undos
+from runs.transitions.actor import Actor
 from runs.transitions.refusals import NotYours, Stale
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Look, World
@@ -37,6 +44,55 @@ def test_4_4_the_current_attempt_is_superseded_once(start: Start, operator: mode
         "succeeded",
     ]
     verifier.verify()
+
+
+def test_5_5_the_same_form_twice_at_once_is_one_attempt(
+    start: Start, operator: models.User, reviewer: models.User
+) -> None:
+    """A double click: both have looked whether the form was used before either has made the run."""
+    run = go(start(step("back", "pay")))
+    answer(only_review(run), reviewer, "approve")
+    go(run)
+    effect = models.Occurrence.objects.get()
+    with meeting(redrives, "_current"):
+        made = twice(lambda: redrive(run, 1, operator, seen=run.pk, token="form"))
+    assert made == [run.pk + 1] * 2
+    worker.drain(until_idle=False)
+    with meeting(undos, "_current"):
+        asked = twice(lambda: undos.ask(effect.pk, reason="no", by=Actor(user=operator), token="undo"))
+    assert asked == [run.pk + 2] * 2
+    verifier.verify()
+
+
+@contextmanager
+def meeting(module: ModuleType, name: str) -> Iterator[None]:
+    """Let two threads wait for each other before this function of the module."""
+    real, both = getattr(module, name), threading.Barrier(2, timeout=10)
+
+    def met(*args: Any) -> Any:
+        both.wait()
+        return real(*args)
+
+    with mock.patch.object(module, name, met):
+        yield
+
+
+def twice(act: Callable[[], models.Run]) -> list[int]:
+    """Return the numbers of the runs that two threads got at once."""
+    found: list[int] = []
+
+    def one() -> None:
+        try:
+            found.append(act().pk)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
 
 
 def test_4_4_a_superseded_attempt_is_never_retried(start: Start, operator: models.User) -> None:
