@@ -45,6 +45,18 @@ WIRE = declared.Agent(
         ]
     },
 )
+READ = dataclasses.replace(
+    WIRE,
+    name="read",
+    title="Read a line",
+    tools=(tools.Read.name,),
+    definition={
+        "steps": [
+            {"id": "read", "title": "Read", "tool": tools.Read.name, "with": {"text": "${input.text}"}},
+            {"id": "end", "title": "End", "finish": {"summary": "Done."}},
+        ]
+    },
+)
 
 
 class Site:
@@ -132,6 +144,10 @@ class Site:
         for path in self.gates.iterdir():
             path.unlink()
 
+    def reads(self, run: models.Run) -> bool:
+        """Return whether the read of a run has begun."""
+        return (self.folder.root / f"reading {run.input['text']}").exists()
+
     # What people see from outside.
 
     def letters(self) -> int:
@@ -155,6 +171,7 @@ def people() -> None:
         user, _ = models.User.objects.get_or_create(username=name, password="!")
         user.groups.set(Group.objects.filter(name=name))
     seed.register(WIRE)
+    seed.register(READ)
 
 
 def person(name: str) -> Actor:
@@ -171,12 +188,10 @@ def start_invoices() -> models.Run:
     )
 
 
-def start_wire() -> models.Run:
+def start_wire(agent: str = "wire") -> models.Run:
     number = next(_numbers)
     given = {"text": f"line {number}"}
-    return starts.start_run(
-        "wire", input=given, title="A line", by=person("operator"), token=f"kill-{number}"
-    )
+    return starts.start_run(agent, input=given, title="A line", by=person("operator"), token=f"kill-{number}")
 
 
 def answer_all(site: Site) -> None:

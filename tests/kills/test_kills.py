@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from ckptsite.services import postgres
 from runs import hints, models
 from runs.engine import verifier
 from tests import waiting
+from tests.kills import gates
 from tests.kills import site as sites
 from tests.kills.site import Site
 
@@ -96,6 +98,7 @@ def proven(site: Site, runs: list[models.Run]) -> None:
     assert len(lines) == len(set(lines)) == tools["kills.wire"]
     for run in runs:
         wanted = {"email.send": 1, "ledger.post_late_fee": 1} if run.input.get("file") else {"kills.wire": 1}
+        wanted = {} if run.agent_version.tools == ["kills.read"] else wanted
         assert Counter(done.filter(run=run).values_list("tool", flat=True)) == wanted
     verifier.verify()
 
@@ -139,6 +142,47 @@ def test_an_effect_that_nobody_can_ask_about_is_asked_of_people(site: Site) -> N
     waiting.until(lambda: asked.count() == 2, within=30, what="both are asked")
     assert sites.finished(site, list(runs.values()), within=60) == {"succeeded": 2}
     proven(site, list(runs.values()))
+
+
+def test_3_7_a_worker_that_is_told_to_stop_waits_for_its_effect_and_for_nothing_else(site: Site) -> None:
+    """A deploy: what is on its way to the world is awaited to its deadline; reads are dropped, and nothing begins.
+
+    One effect comes to its end and is stored, one never does and is asked about.
+    """
+    slow = site.folder.root / "slow"
+    slow.touch()
+    ends, hangs, reads = sites.start_wire(), sites.start_wire(), sites.start_wire("read")
+    for run in (ends, hangs):
+        site.arm(run, "wire.before")
+    held(site, {"wire.before": ends})
+    waiting.until(lambda: site.waits_at(hangs, "wire.before") and site.reads(reads), within=20)
+    told = time.monotonic()
+    worker = site.running.pop("worker")[0]
+    worker.send_signal(signal.SIGTERM)
+    new = sites.start_wire("read")
+    clock = site.running.pop("clock")[0]  # else it would take up what no worker does
+    clock.send_signal(signal.SIGTERM)
+    waiting.until(lambda: sites.fresh([reads])[0].reason == "shutdown", within=5, what="the read is dropped")
+    assert worker.poll() is None  # it waits for the effects
+    gates.reached(site.gates, ends.pk, "wire.before").unlink()
+    worker.wait(10)  # the other effect has its deadline 3 s after it began
+    clock.wait(10)
+    assert time.monotonic() - told < 10
+    done, lost, dropped, untouched = sites.fresh([ends, hangs, reads, new])
+    assert models.Action.objects.get(run=done).status == "succeeded"
+    assert (done.status, done.reason, done.lease_until) == (
+        "queued",
+        "shutdown",
+        None,
+    )  # no move after its receipt
+    assert (dropped.status, dropped.attempts, untouched.fence) == ("queued", 0, 0)
+    assert models.Action.objects.get(run=lost).status == "intent"
+    site.open()
+    slow.unlink()
+    site.start("worker", "clock")
+    runs = [ends, hangs, reads, new]
+    assert sites.finished(site, runs, within=60) == {"succeeded": len(runs)}
+    proven(site, runs)
 
 
 def test_valkey_may_vanish_pause_and_come_back_empty(site: Site) -> None:

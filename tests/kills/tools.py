@@ -1,8 +1,9 @@
-"""An effect that nobody can ask about afterwards: a line on a wire."""
+"""An effect that nobody can ask about afterwards: a line on a wire. And a read that takes as long as a test wants."""
 
 from __future__ import annotations
 
 import os
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -47,3 +48,26 @@ class Wire(contract.Tool):
         """Send it."""
         transmit(args.text)
         return contract.Receipt(summary="Sent.", value={"text": args.text})
+
+
+def slow() -> Path:
+    """While this file is there, a read that has begun goes on."""
+    return Path(settings.CKPTSITE_DATA) / "slow"
+
+
+@registry.register
+class Read(contract.Tool):
+    """Read a line."""
+
+    name = "kills.read"
+    title = "Read a line"
+    effect = contract.Effect.READ
+    timeout = timedelta(seconds=60)
+    Arguments = WireArguments
+
+    def run(self, args: WireArguments, ctx: contract.Context) -> contract.Receipt:
+        """Read it, again and again while it is slow."""
+        slow().with_name(f"reading {args.text}").touch()
+        while slow().exists() and ctx.remaining() > 0:
+            time.sleep(0.02)
+        return contract.Receipt(summary="Read.", value={"text": args.text})
