@@ -196,6 +196,8 @@ CKPTSITE_MAIL_DIR = _data.mail
 # Folder whose files an agent may name by path; without it only those that a run was given.
 CKPTSITE_FILES_DIR = env.text("CKPTSITE_FILES_DIR")
 CKPTSITE_LEDGER = _data.ledger
+# The head of the audit chain goes there. What lies beside the database doesn't outlive whoever owns the machine.
+CKPTSITE_AUDIT_HEADS = Path(env.text("CKPTSITE_AUDIT_HEADS", str(CKPTSITE_DATA / "audit-heads.jsonl")))
 
 # Times in seconds, and four counts.
 CKPTSITE: dict[str, float] = {
@@ -214,6 +216,8 @@ CKPTSITE: dict[str, float] = {
     "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),
     "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0, minimum=0.05),
     "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
+    "ANCHOR": env.seconds("CKPTSITE_ANCHOR", 60.0, minimum=0.05),
+    "EXPORT": env.seconds("CKPTSITE_EXPORT", 3600.0, minimum=0.05),
     "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),

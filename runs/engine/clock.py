@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 
 from runs import hints
-from runs.engine import advance, zombies
+from runs.engine import advance, heads, zombies
 from runs.transitions import api_calls, attempts, chain_checks, clocks, effect_words, ladders, pins
 
 log = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
 
 def run(*, stopping: Callable[[], bool]) -> None:
     """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
-    pause, looked = settings.CKPTSITE["CLOCK"], float("-inf")
+    pause, looked, keeper = settings.CKPTSITE["CLOCK"], float("-inf"), heads.Keeper()
     while not stopping():
         began = time.monotonic()
         try:
@@ -51,6 +51,7 @@ def run(*, stopping: Callable[[], bool]) -> None:
                 api_calls.forget()
                 looked = began
             tick(stopping=stopping)
+            keeper.look()
         except Exception as error:  # a database that restarts must not end the clock
             log.warning("tick_failed", error=f"{type(error).__name__}: {error}")
             connection.close()

@@ -96,6 +96,9 @@ def _action(row: models.Action, call: state.CallState, log: told.Call) -> None:
         }
         if not log.edited:  # an edit is put before people only when it is prepared
             pairs["approval in full"] = (approval_digest(row), review["approval"])
+    if not log.asked:
+        shown = (row.preview, row.precondition, row.approval_digest or None)
+        pairs["question"] = (shown, (None, None, None))
     if row.status == lifecycle.Action.APPROVED:
         start = call.not_before and datetime.datetime.fromisoformat(call.not_before)
         pairs["start"] = (row.not_before, start)

@@ -49,6 +49,8 @@ def occurrence(row: models.Occurrence) -> None:
     wanted = _undone(row) or (frozenset({learnt[-1]}) if learnt else _states(owner))
     if not learnt and owner.status in _RECEIVED and not _same_receipt(row, owner):
         raise Broken(f"{what}: its receipt is not that of its action {owner.pk}")
+    if owner.status not in _RECEIVED and row.receipt_position is not None:
+        raise Broken(f"{what}: its action {owner.pk} has no receipt")
     if row.receipt is not None and row.receipt not in _learnt_outside(owner):
         raise Broken(f"{what}: nobody has told of its receipt")
     if row.state not in wanted:

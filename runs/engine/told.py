@@ -20,6 +20,7 @@ class Call:
     intents: list[Mapping[str, Any]] = field(default_factory=list)
     receipt: int | None = None
     edited: bool = False
+    asked: bool = False
     by_hand: Any = None
     digests: dict[int, str] = field(default_factory=dict)
 
@@ -46,17 +47,20 @@ class Log:
         self.budgets: dict[int, str] = {}
         self.used = state.Counters()
         self.waivers: dict[str, state.CallId | None] = {}
+        self.facts: dict[int, str] = {}
 
     def branch(self) -> None:
         """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
         self.budgets, self.used = {}, state.Counters()
-        self.asked, self.waivers = {}, {}
+        self.asked, self.waivers, self.facts = {}, {}, {}
 
     def read(self, entry: state.Entry, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
         content = entry.content
         self.count(entry)
+        if "fact" in content:
+            self.facts[content["fact"][0]] = content["fact"][1]
         match entry.kind:
             case lifecycle.EntryKind.REPLY:
                 self._reply(entry)
@@ -113,7 +117,7 @@ class Log:
                 if content["verdict"] != lifecycle.Action.IN_DOUBT:
                     told.verdict = content
                     told.review = content if content["verdict"] == "review" else {}
-                    told.edited = False
+                    told.edited, told.asked = False, told.asked or bool(told.review)
             case lifecycle.EntryKind.INTENT:
                 told.intents.append(content)
                 if content.get("waives") is not None:

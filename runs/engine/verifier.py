@@ -10,16 +10,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from runs import exact, lifecycle, models, state
-from runs.engine import accounts, comparing, comparing_effects, comparing_refusals, told
+from runs.engine import (
+    accounts,
+    chains,
+    comparing,
+    comparing_effects,
+    comparing_facts,
+    comparing_refusals,
+    told,
+)
 from runs.engine.comparing import Broken as Broken
 from runs.models import paths
-from runs.transitions import audit, decisions, log
+from runs.transitions import decisions, log
 
 BRANCHED = ("run.redriven", "run.forked", "run.separated", "run.undoing")
 
@@ -34,9 +44,25 @@ class Verified:
     entries: int
 
 
-def verify() -> Verified:
-    """Return what was verified; refuse (Broken) with the first bad row."""
-    events, head = _audit()
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Let everything be read as it is at one moment, though the site goes on meanwhile."""
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def verify(heads: Mapping[int, str] | None = None) -> Verified:
+    """Return what was verified; refuse (Broken) with the first bad row.
+
+    `heads` are heads of the audit chain that were kept elsewhere, by the number of their event: it must go on from
+    each of them.
+    """
+    events, head = chains.events(heads or {})
+    chains.anchored()
     runs = entries = 0
     books = accounts.Books()
     for run in models.Run.objects.order_by("pk").iterator(chunk_size=200):
@@ -47,6 +73,7 @@ def verify() -> Verified:
     for event in started.exclude(run__in=models.Run.objects.all()):
         raise Broken(f"audit event {event.seq}: the run that it started is gone")
     _occurrences(models.Occurrence.objects.all())
+    comparing_facts.evidence()
     _decisions()
     _asked()
     _switches()
@@ -78,23 +105,6 @@ def verify_run(run: models.Run) -> int:
     return entries
 
 
-def _audit() -> tuple[int, str]:
-    previous, count = exact.EMPTY, 0
-    for event in models.AuditEvent.objects.order_by("seq").iterator(chunk_size=500):
-        count += 1
-        if event.seq != count:
-            raise Broken(f"audit event {count} is missing")
-        if event.previous != previous:
-            raise Broken(f"audit event {event.seq} doesn't follow the one before it")
-        if event.hash != audit.expected_hash(event):
-            raise Broken(f"audit event {event.seq} was changed")
-        previous = event.hash
-    head = models.AuditHead.objects.get(pk=1)
-    if (head.seq, head.hash) != (count, previous):
-        raise Broken(f"the audit chain ends at event {count}, but its head says {head.seq}")
-    return count, previous
-
-
 def _run(run: models.Run, books: accounts.Books) -> int:
     """Return the number of entries of a run that agrees with its log."""
     if exact.digest_of(run.input) != run.input_digest:
@@ -106,7 +116,7 @@ def _run(run: models.Run, books: accounts.Books) -> int:
             current = state.fold([entry], current)
             facts.read(entry, current)
         facts.branch()
-        for line in _lines(run, _anchors(run)):
+        for line in chains.lines(run):
             count += 1
             entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
             current = state.fold([entry], current)
@@ -126,19 +136,9 @@ def _run(run: models.Run, books: accounts.Books) -> int:
     if ended != current.ended and not (run.reason == "retry" and run.status == lifecycle.Run.QUEUED):
         raise Broken(f"run {run.pk}: it is {run.status}, but its log says {current.ended or 'not ended'}")
     comparing.run(run, current, facts)
+    comparing_facts.run(run, facts.facts)
     books.add(run, facts.used)
     return count
-
-
-def _cut(run: models.Run) -> tuple[str, int, int]:
-    """Return head, position and checkpoint number from which the run's own lines go on."""
-    if not run.path:
-        return exact.EMPTY, 0, 0
-    ancestor, position = run.path[-1]
-    line = models.Entry.objects.filter(run=ancestor, position=position, number__isnull=False).first()
-    if line is None or line.number is None:
-        raise Broken(f"run {run.pk}: the checkpoint that it goes on from is gone")
-    return line.head, line.position, line.number
 
 
 def _branched(run: models.Run) -> None:
@@ -157,35 +157,6 @@ def _branched(run: models.Run) -> None:
     own = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.NOTE)
     if run.begun != any(line.content.get("code") == "begun" for line in own):
         raise Broken(f"run {run.pk}: whether it has begun is not what its log says")
-
-
-def _anchors(run: models.Run) -> dict[int, str]:
-    """Return the heads of the run's log that the audit chain names, by position."""
-    acts = ["plan.edited", *(f"run.{end}" for end in lifecycle.RUN_ENDED)]
-    events = models.AuditEvent.objects.filter(run=run, act__in=acts)
-    return {event.content["position"]: event.content["head"] for event in events}
-
-
-def _lines(run: models.Run, anchors: dict[int, str]) -> Iterator[models.Entry]:
-    head, position, number = _cut(run)
-    for line in models.Entry.objects.filter(run=run).order_by("position").iterator(chunk_size=500):
-        position += 1
-        if line.position != position:
-            raise Broken(f"run {run.pk}: log position {position} is missing")
-        if log.chain(head, line) != line.head:
-            raise Broken(
-                f"run {run.pk}: log position {position} was changed, or doesn't follow the one before it"
-            )
-        if line.head != anchors.get(position, line.head):
-            raise Broken(f"run {run.pk}: log position {position} is not what the audit chain saw")
-        if line.number is not None:
-            number += 1
-            if line.number != number:
-                raise Broken(f"run {run.pk}: checkpoint {number} is missing")
-        head = line.head
-        yield line
-    if (run.position, run.head, run.checkpoint_number) != (position, head, number):
-        raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
 
 
 def _sealed() -> None:

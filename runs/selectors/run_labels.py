@@ -32,6 +32,7 @@ NOTES: dict[str, tuple[str, str, str]] = {
     "pins_back": ("What it started with is installed again", "circle-check", QUIET),
     "plan_edit": ("Changed the plan", "list-todo", ASK),
     "wake": ("Woken", "activity", QUIET),
+    "read": ("Read what was left for it", "info", QUIET),
     "redriven": ("Took over from an earlier attempt", "rotate-ccw", ASK),
     "forked": ("Tries it out from a checkpoint; nothing goes out", "eye", QUIET),
     "separated": ("Began separate work from a checkpoint", "layers", ASK),

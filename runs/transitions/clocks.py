@@ -26,7 +26,7 @@ LOCK = 0x636B7074
 
 
 @contextmanager
-def _sweeping(act: str) -> Iterator[bool]:
+def sweeping(act: str) -> Iterator[bool]:
     """Commit one batch of the clock. Gives False when another clock is at this act just now.
 
     Nothing rests on this lock, which ends with its transaction: every act is a conditional change and harmless when it
@@ -48,7 +48,7 @@ def expire_reviews() -> int:
 
 
 def _expire(review_id: int, run_id: int) -> bool:
-    with _sweeping("expire") as mine:
+    with sweeping("expire") as mine:
         run = inbox.try_lock(run_id) if mine else None
         if run is None:
             return False
@@ -80,7 +80,7 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
     sent since it became due and within the last `again` seconds. One clock does this at a time; a second one gets an
     empty list.
     """
-    with _sweeping("due") as mine:
+    with sweeping("due") as mine:
         if not mine or limit <= 0:
             return []
         now = clock_time.now()
@@ -184,7 +184,7 @@ def wake_new_day() -> int:
 
 
 def _wake(run_id: int, *, why: str) -> bool:
-    with _sweeping("stranded") as mine:
+    with sweeping("stranded") as mine:
         run = inbox.try_lock(run_id) if mine else None
         if run is None or run.status != lifecycle.Run.WAITING:
             return False
@@ -207,7 +207,7 @@ def escalate() -> int:
 
 
 def _escalate(review_id: int, run_id: int) -> bool:
-    with _sweeping("escalate") as mine:
+    with sweeping("escalate") as mine:
         run = inbox.try_lock(run_id) if mine else None
         if run is None:
             return False
@@ -231,7 +231,7 @@ def wake_snoozed() -> int:
     found = list(over.values_list("pk", "review__run")[:BATCH])
     if not found:
         return 0
-    with _sweeping("snoozed") as mine:
+    with sweeping("snoozed") as mine:
         if not mine:
             return 0
         ids = [pk for pk, _ in found]

@@ -12,6 +12,7 @@ from runs.transitions.actor import ENGINE
 from runs.transitions.committing import committing
 
 State = lifecycle.Occurrence
+LEFT = "evidence.left"
 
 
 def append(
@@ -39,8 +40,15 @@ def append(
         )
         inbox.leave(run, models.Fact.Kind.EVIDENCE, {"evidence": row.pk}, by=None, mover="V")
         compare(run, action, row)
+        content = {"evidence": row.pk, "digest": digest(row)}
+        audit.append(LEFT, actor=ENGINE, run=run, subject=f"action {action.pk}", content=content)
         hints.changed(run.pk, inbox=True)
         return row
+
+
+def digest(row: models.Evidence) -> str:
+    """Return the digest of what was learnt: the audit chain names it."""
+    return exact.digest_of([row.action_id, row.number, row.attempt, row.outcome, row.source, row.content])
 
 
 def compare(run: models.Run, action: models.Action, row: models.Evidence) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runs import hints, lifecycle, models
+from runs import exact, hints, lifecycle, models
 from runs.models import columns
 from runs.transitions import clock_time, log
 
@@ -30,6 +30,11 @@ def try_lock(run_id: int) -> models.Run | None:
 def number(run_id: int) -> int:
     """Return the run's inbox number as it stands."""
     return models.Run.objects.values_list("inbox", flat=True).get(pk=run_id)
+
+
+def digest(fact: models.Fact) -> str:
+    """Return the digest of what was left, and by whom: the line that it leads to names it."""
+    return exact.digest_of([fact.number, fact.kind, fact.content, fact.by_id])
 
 
 def leave(

@@ -49,13 +49,16 @@ class Log:
     def __init__(self, run: models.Run) -> None:
         self.run = run
         self.lines: list[Line] = []
+        self.stamp: dict[str, Any] = {}
+        """What the next line says beside its own content."""
         self._before = run.head
 
     def append(self, kind: str, content: Mapping[str, Any], *, boundary: str | None = None) -> Line:
         """Return the next line; with a `boundary` it is the next checkpoint too, with the counters as they are."""
         run = self.run
         run.position += 1
-        kept = dict(content)
+        kept = {**content, **self.stamp}
+        self.stamp = {}
         line = Line(position=run.position, kind=kind, content=kept, text=exact.text_of(kept))
         self.lines.append(line)
         if boundary is not None:

@@ -23,6 +23,8 @@ FREE: dict[type[fields.Model], set[str]] = {
     models.Occurrence: {"id", "created_at", "settled_at", "first_sent_at", "verification"},
     models.PlanStep: {"id"},
     models.Decision: {"id", "created_at", "token", "channel", "ip"},
+    models.Evidence: {"id", "created_at"},
+    models.Fact: {"id", "created_at"},
 }  # fmt: skip
 NOUNS = {
     models.AuditEvent: r"audit (event|chain)",
@@ -31,6 +33,8 @@ NOUNS = {
     models.Occurrence: r"(occurrence|action) \d+",
     models.PlanStep: r"run \d+, plan step",
     models.Decision: r"decision \d+|review \d+",
+    models.Evidence: r"evidence \d+|action \d+|run \d+, evidence",
+    models.Fact: r"run \d+, (fact \d+|evidence)|run \d+: it was read",
 }
 TABLES = sorted(FREE, key=lambda model: model.__name__)
 
@@ -85,6 +89,11 @@ def columns(model: type[fields.Model]) -> list[Any]:
     return [field for field in model._meta.concrete_fields if field.name not in FREE[model]]
 
 
+def decides(field: Any, row: fields.Model) -> bool:
+    """Return whether the column of this row says anything: on what terms is asked only where somebody is asked."""
+    return not (field.name == "terms" and getattr(row, "verdict", "") == "allow")
+
+
 def rows(model: type[fields.Model]) -> list[Any]:
     return list(model._base_manager.order_by("pk"))
 
@@ -101,6 +110,7 @@ def inserted(model: Any, row: Any) -> None:
     numbers = {
         models.AuditEvent: "seq", models.Entry: "position", models.Action: "call_index",
         models.Occurrence: "n", models.PlanStep: "order", models.Decision: "revision",
+        models.Evidence: "number", models.Fact: "number",
     }  # fmt: skip
     if model is not models.AuditEvent:
         copy.pk = None
@@ -123,6 +133,7 @@ def swapped(model: Any, one: Any, two: Any) -> None:
         models.Action: {"run", "reply_position", "call_index"},
         models.Occurrence: {"root", "tool", "identity_digest", "n", "key"}, models.PlanStep: {"run", "key", "order"},
         models.Decision: {"review", "revision", "person", "token"},
+        models.Evidence: {"action", "number"}, models.Fact: {"run", "number"},
     }  # fmt: skip
     kept = places[model] | {model._meta.pk.name}
     names = [field.attname for field in model._meta.concrete_fields if field.name not in kept]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand, CommandError
+from pathlib import Path
+from typing import Any
 
-from runs.engine import verifier
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.engine import heads, verifier
 
 
 class Command(BaseCommand):
@@ -12,13 +15,28 @@ class Command(BaseCommand):
 
     help = "Recompute the audit chain and every run's log; exit 1 with the first bad row if anything differs."
 
-    def handle(self, *args: object, **options: object) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a file of heads that were kept elsewhere."""
+        parser.add_argument(
+            "--head",
+            type=Path,
+            metavar="FILE",
+            help="heads of the audit chain as the clock writes them (CKPTSITE_AUDIT_HEADS), kept on another machine; "
+            "what came before the last of them can't have been cut off or rewritten",
+        )
+
+    def handle(self, *args: object, **options: Any) -> None:
         """Verify everything, and say how much was read."""
+        kept: dict[int, str] = {}
         try:
-            found = verifier.verify()
-        except verifier.Broken as error:
+            if options["head"] is not None:
+                kept = heads.read(options["head"])
+            with verifier.one_moment():
+                found = verifier.verify(kept)
+        except (verifier.Broken, heads.BadFile, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
             f"Verified: {found.events} audit events (head {found.head[:16]}), "
             f"{found.runs} runs, {found.entries} log entries."
+            + (f" It goes on from {len(kept)} heads in {options['head']}." if kept else "")
         )

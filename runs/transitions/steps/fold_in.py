@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runs import lifecycle, models
-from runs.transitions import clock_time, evidence, words
+from runs.transitions import clock_time, evidence, inbox, words
 from runs.transitions.steps import (
     closing,
     editing,
@@ -31,7 +31,10 @@ def fold_in(claim: Claim, check: undos.Check) -> int:
             .order_by("number")
         )
         for fact in facts:
+            work.log.stamp = {"fact": [fact.number, inbox.digest(fact)]}
             _fold(work, fact, check)
+            if work.log.stamp:  # it led to nothing else
+                work.log.append(lifecycle.EntryKind.NOTE, {"code": "read", "kind": fact.kind})
             work.run.folded = fact.number
         _compare(work, facts)
         return len(facts)

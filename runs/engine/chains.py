@@ -1,0 +1,97 @@
+"""The two chains: each run's log, line by line, and the audit chain, which names heads of the logs in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.db import connection
+
+from runs import exact, lifecycle, models
+from runs.engine.comparing import Broken, readable
+from runs.transitions import anchors, audit, log
+
+_BEHIND = """
+SELECT v.run, v.position
+FROM unnest(%s::bigint[], %s::integer[], %s::text[]) AS v (run, position, head)
+LEFT JOIN runs_entry e ON e.run_id = v.run AND e.position = v.position
+WHERE e.head IS DISTINCT FROM decode(v.head, 'hex') ORDER BY 1, 2 LIMIT 1
+"""
+
+
+def events(heads: Mapping[int, str]) -> tuple[int, str]:
+    """Return number and head of the audit chain; it must go on from each of these heads, by event. Refuses Broken."""
+    previous, count = exact.EMPTY, 0
+    for event in models.AuditEvent.objects.order_by("seq").iterator(chunk_size=500):
+        count += 1
+        if event.seq != count:
+            raise Broken(f"audit event {count} is missing")
+        if event.previous != previous:
+            raise Broken(f"audit event {event.seq} doesn't follow the one before it")
+        if event.hash != audit.expected_hash(event):
+            raise Broken(f"audit event {event.seq} was changed")
+        if heads.get(event.seq, event.hash) != event.hash:
+            raise Broken(f"audit event {event.seq} is not the one whose head was kept elsewhere")
+        previous = event.hash
+    head = models.AuditHead.objects.get(pk=1)
+    if (head.seq, head.hash) != (count, previous):
+        raise Broken(f"the audit chain ends at event {count}, but its head says {head.seq}")
+    if heads and max(heads) > count:
+        raise Broken(f"the audit chain ends at event {count}, but event {max(heads)} was kept elsewhere")
+    return count, previous
+
+
+def anchored() -> None:
+    """Compare the logs of runs to what the audit chain says of them: none is behind its last anchor."""
+    for event in models.AuditEvent.objects.filter(act=anchors.ACT).order_by("seq").iterator(chunk_size=20):
+        with readable(f"audit event {event.seq}"):
+            named = [(run, position, head) for run, position, head in event.content["runs"]]
+        with connection.cursor() as cursor:
+            cursor.execute(_BEHIND, [list(part) for part in zip(*named, strict=True)])
+            found = cursor.fetchone()
+        if found is not None:
+            run, position = found
+            raise Broken(
+                f"run {run}: log position {position} is not what the audit chain saw, or was cut off"
+            )
+
+
+def _cut(run: models.Run) -> tuple[str, int, int]:
+    """Return head, position and checkpoint number from which the run's own lines go on."""
+    if not run.path:
+        return exact.EMPTY, 0, 0
+    ancestor, position = run.path[-1]
+    line = models.Entry.objects.filter(run=ancestor, position=position, number__isnull=False).first()
+    if line is None or line.number is None:
+        raise Broken(f"run {run.pk}: the checkpoint that it goes on from is gone")
+    return line.head, line.position, line.number
+
+
+def _seen(run: models.Run) -> dict[int, str]:
+    """Return the heads of the run's log that the audit chain names, by position."""
+    acts = ["plan.edited", *(f"run.{end}" for end in lifecycle.RUN_ENDED)]
+    events = models.AuditEvent.objects.filter(run=run, act__in=acts)
+    return {event.content["position"]: event.content["head"] for event in events}
+
+
+def lines(run: models.Run) -> Iterator[models.Entry]:
+    """Give the run's own lines, each compared to the one before it and to the audit chain. Refuses Broken."""
+    seen = _seen(run)
+    head, position, number = _cut(run)
+    for line in models.Entry.objects.filter(run=run).order_by("position").iterator(chunk_size=500):
+        position += 1
+        if line.position != position:
+            raise Broken(f"run {run.pk}: log position {position} is missing")
+        if log.chain(head, line) != line.head:
+            raise Broken(
+                f"run {run.pk}: log position {position} was changed, or doesn't follow the one before it"
+            )
+        if line.head != seen.get(position, line.head):
+            raise Broken(f"run {run.pk}: log position {position} is not what the audit chain saw")
+        if line.number is not None:
+            number += 1
+            if line.number != number:
+                raise Broken(f"run {run.pk}: checkpoint {number} is missing")
+        head = line.head
+        yield line
+    if (run.position, run.head, run.checkpoint_number) != (position, head, number):
+        raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
