@@ -11,7 +11,7 @@ from django.db import connection
 
 from runs import hints, lifecycle, models
 from runs.engine import acting, advance, clock, reading
-from runs.transitions import clocks, starts, tenures
+from runs.transitions import anchors, clocks, starts, tenures
 from tests.harness import bots, oracle
 from tests.harness import plan as plans
 from tests.harness.hands import Command
@@ -79,6 +79,7 @@ def _work(run: int, tick: bool = True) -> dict[str, Any]:
     """Be the clock once, if it is its turn, and a worker once."""
     if tick:
         clock.tick()
+        anchors.anchor()
     return {"claimed": advance.advance(run)}
 
 

@@ -134,3 +134,36 @@ def _owner(run: models.Run) -> list[str]:
         left = models.Action.objects.filter(run_id=run.pk, status__in=lifecycle.ACTION_OPEN)
         return [f"has ended with action {action.pk} {action.status}" for action in left]
     return []
+
+
+def doubled(runs: list[int], world: World) -> list[str]:
+    """Return what stands more often in the world than people wanted it, over each whole lineage.
+
+    Once is what the agent wanted. More often by who released it beside an equal one, had it done once more, or said of
+    one that it can't be known; less often where it was taken back.
+    """
+    keys, found = world.keys(), []
+    rows = models.Occurrence.objects.filter(root__in=runs, owner__undo_of__isnull=True).select_related(
+        "owner"
+    )
+    groups: dict[tuple[int, str, str], list[models.Occurrence]] = {}
+    for row in rows:
+        groups.setdefault((row.root_id, row.tool, row.identity_digest), []).append(row)
+    for (root, tool, _), mine in groups.items():
+        stands = [row for row in mine if keys.get(row.key) and row.state != lifecycle.Occurrence.UNDONE]
+        wanted = 1 + sum(row.owner.duplicate_of_id is not None or _beside(row) for row in mine if row.n > 0)
+        wanted += sum(row.state == lifecycle.Occurrence.UNKNOWN for row in mine)
+        if len(stands) > wanted:
+            found.append(
+                f"doubled: {mine[0].identity} of {tool} in lineage {root} stands {len(stands)} times"
+            )
+    return found
+
+
+def _beside(row: models.Occurrence) -> bool:
+    """Return whether a person released it knowing that the like of it was done, or wanted it done once more."""
+    asked = models.Review.objects.filter(consumed_by=row.owner_id)
+    if any((review.content or {}).get("beside") for review in asked):
+        return True
+    waived = models.Run.objects.filter(root=row.root_id).values_list("waivers", flat=True)
+    return any(used is not None for waivers in waived for used in (waivers or {}).values())

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from runs import lifecycle, models
+from runs import exact, lifecycle, models
+from runs.engine import rehearsing
 from runs.policies import rules
 from runs.transitions import (
+    answers,
     branches,
     budgets,
     clock_time,
@@ -22,6 +24,7 @@ from runs.transitions import (
     holds,
     redrives,
     refusals,
+    rehearsals,
     switches,
 )
 from runs.transitions.actor import Actor
@@ -59,6 +62,8 @@ class Bots:
                 self._decide(review, ordinal)
             case lifecycle.ReviewKind.IN_DOUBT:
                 return self._settle(run, review, ordinal)
+            case lifecycle.ReviewKind.QUESTION:
+                self._tell(review, ordinal)
             case lifecycle.ReviewKind.BUDGET:
                 token = self._token("budget", review.pk)
                 self._send(review, budgets.RAISE, token=token, who=ADMIN, amount=review.content["limit"] * 2)
@@ -78,6 +83,17 @@ class Bots:
         if dice.random() < likely.double_click:
             self._send(review, verdict, token=token)
             self._send(review, decisions.REJECT, token=f"{token}-again")
+
+    def _tell(self, review: models.Review, ordinal: int) -> None:
+        """Answer what the agent asks, or say that nobody can."""
+        dice, likely = self.plan.chance("tell", ordinal), self.plan.people
+        token = self._token("tell", review.pk)
+        if dice.random() < likely.cannot:
+            self._send(review, answers.CANNOT, token=token)
+        else:
+            self._send(review, answers.ANSWER, token=token, value=exact.canonical(f"as {self.who} says"))
+        if dice.random() < likely.double_click:
+            self._send(review, answers.CANNOT, token=f"{token}-again")
 
     def _fail(self, run: models.Run, review: models.Review) -> None:
         """Somebody retries what failed, twice at most; then it is left as it is."""
@@ -214,8 +230,10 @@ def _touch(review: models.Review, what: str) -> None:
     if what == "extend":
         decisions.extend(review.pk, reason="not today", by=by)
         return
+    arguments = {**action.arguments(), "note": f"in words of revision {review.revision + 1}"}
+    rehearsing.rehearse(rehearsals.ask(review.pk, arguments, by=by).pk)  # tried out by a worker, then saved
     given = edits.Edit(
-        arguments={**action.arguments(), "note": f"in words of revision {review.revision + 1}"},
+        arguments=arguments,
         reason="better words",
         revision=review.revision,
         digest=review.digest,

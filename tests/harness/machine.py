@@ -6,72 +6,50 @@ the world is in memory, and a clock that jumps stands in for waiting. The exampl
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from runs import lifecycle, models
 from runs.engine import advance
-from runs.transitions import clock_time, clocks, decisions, evidence, holds, refusals, starts, switches
-from runs.transitions.actor import Actor
+from runs.transitions import clock_time, clocks, decisions, evidence, holds, starts, switches
 from tests.harness import always, small_world, workers
-from tests.harness.stage import AGENT, POLICIES, Stage
+from tests.harness.machine_base import numbers, which
+from tests.harness.machine_desk import Desk
+from tests.harness.stage import AGENT, POLICIES
 
 MEDDLING = ("withdraw", "withdraw", "pause", "resume", "resume", "stop", "pause all", "go on", "go on", "usual",
             *POLICIES)  # fmt: skip
-which = st.integers(min_value=0, max_value=5)
-_numbers = itertools.count(1)
 
 
-class Machine(RuleBasedStateMachine):
-    """One example: up to three runs, and everything that may happen to them."""
-
-    stage: ClassVar[Stage]
-    told: ClassVar[dict[str, int]] = {"intents": 0, "deaths": 0, "zombies": 0, "answers": 0}
+class Machine(Desk):
+    """One example: up to three pieces of work, and everything that may happen to them."""
 
     def __init__(self) -> None:
         super().__init__()
-        small_world.Place.world = self.world = small_world.World()
-        self.watch = always.Watch(world=self.world)
-        self.runs: list[int] = []
-        self.steps = 0
-        self.start(effects=[("lookup", "a")])
-
-    def _run(self, index: int) -> models.Run:
-        return models.Run.objects.get(pk=self.runs[index % len(self.runs)])
-
-    def _work(self, index: int) -> int:
-        """Return a run that a worker may have something to do with, if there is one."""
-        open_now = models.Run.objects.filter(pk__in=self.runs, status__in=("queued", "running"))
-        found = list(open_now.order_by("pk").values_list("pk", flat=True)) or self.runs
-        return found[index % len(found)]
-
-    def _check(self, *, verify: bool = False) -> None:
-        self.steps += 1
-        found = self.watch.check(self.runs, verify=verify or self.steps % 4 == 0)
-        assert not found, "\n".join(found)
+        self.start(effects=[("lookup", "a")], asks=False)
 
     # Work.
 
-    @precondition(lambda self: len(self.runs) < 3)
+    @precondition(lambda self: self.works < 3)
     @rule(
+        asks=st.booleans(),
         effects=st.lists(
             st.tuples(st.sampled_from(("read", *small_world.KINDS)), st.sampled_from("ab")), min_size=1, max_size=3
         )
     )  # fmt: skip
-    def start(self, effects: list[tuple[str, str]]) -> None:
-        number = next(_numbers)
-        given: dict[str, list[str]] = {kind: [] for kind in ("read", *small_world.KINDS)}
+    def start(self, effects: list[tuple[str, str]], asks: bool) -> None:
+        number = next(numbers)
+        given: dict[str, Any] = {"asks": asks} | {kind: [] for kind in ("read", *small_world.KINDS)}
         for kind, letter in effects:
             given[kind].append(f"{number}-{letter}")
         by, token = self.stage.operator, f"machine-{number}"
         run = starts.start_run(AGENT, input=given, title="", by=by, token=token)
         assert starts.start_run(AGENT, input=given, title="", by=by, token=token).pk == run.pk
         self.runs.append(run.pk)
+        self.works += 1
         self._check()
 
     @rule(index=which)
@@ -120,33 +98,6 @@ class Machine(RuleBasedStateMachine):
         self._check()
 
     # People.
-
-    def _try(self, act: Callable[[], Any]) -> bool:
-        """Return whether it was taken; a refusal is a sentence."""
-        said = ""
-        try:
-            act()
-        except refusals.Refused as error:
-            said = error.message
-        self._check()
-        assert not said or said.endswith("."), said
-        return not said
-
-    def _send(self, review: models.Review, verdict: str, by: Actor, **more: Any) -> None:
-        token = f"answer-{next(_numbers)}"
-        answer = decisions.Answer(
-            verdict=verdict, revision=review.revision, digest=review.digest, token=token, reason="so it is",
-            evidence_number=review.action.evidence_number if review.action else review.evidence_number, **more,
-        )  # fmt: skip
-        first = decisions.decide(review.pk, answer, by=by)
-        assert decisions.decide(review.pk, answer, by=by).pk == first.pk
-        self.told["answers"] += 1
-
-    def _open(self, index: int, *kinds: str) -> models.Review | None:
-        """Return an open question, or now and then a closed one."""
-        asked = models.Review.objects.filter(run_id__in=self.runs, kind__in=kinds).select_related("action")
-        rows = list(asked.filter(status="open").order_by("pk")) or list(asked.order_by("-pk")[:1])
-        return rows[index % len(rows)] if rows else None
 
     @rule(
         index=which,
@@ -262,6 +213,8 @@ class Machine(RuleBasedStateMachine):
                 if run.status not in lifecycle.RUN_ENDED]  # fmt: skip
         assert not left, f"lost: {left}"
         self._check(verify=True)
+        doubled = always.doubled(self.runs, self.world)
+        assert not doubled, "\n".join(doubled)
         self.told["intents"] += self.watch.intents
 
     def _settle(self, run: models.Run, turn: int) -> bool:
@@ -290,6 +243,8 @@ class Machine(RuleBasedStateMachine):
                 review.refresh_from_db()
                 if review.status == "open":
                     self._try(partial(self._send, review, decisions.APPROVE, who))
+        elif review.kind == lifecycle.ReviewKind.QUESTION:
+            self.tell(review)
         elif review.action is not None and review.action.occurrence is not None:
             self.clock_jumps(200.0)
             if self.world.count(review.action.occurrence.key):

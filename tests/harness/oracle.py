@@ -11,6 +11,7 @@ from typing import Any
 
 from runs import exact, lifecycle, models, rights
 from runs.engine import verifier
+from runs.tools import filerefs
 from tests.harness import ledger
 
 Facts = dict[str, Any]
@@ -31,6 +32,7 @@ def judge(run: models.Run, facts: Facts, notes: dict[str, Any]) -> list[str]:
             *([] if notes.get("allowed") else _released(attempt)),
             *_acknowledged(attempt, notes),
             *_log(attempt),
+            *_files(attempt),
             *_questions(attempt),
         ]
     return found + ["too early: an answer before the horizon was taken"] * bool(notes["too_early"])
@@ -153,6 +155,18 @@ def _log(run: models.Run) -> list[str]:
         if enough and review.status == lifecycle.Review.OPEN:
             found.append(f"lost: review {review.pk} is open with {dict(verdicts)} of {review.quorum}")
     return found
+
+
+def _files(run: models.Run) -> list[str]:
+    """Whatever file the log names is kept: it was before the line that names it."""
+    named = {
+        digest: f"{path} at position {line.position}"
+        for kind in (lifecycle.EntryKind.RESULT, lifecycle.EntryKind.RECEIPT)
+        for line in _lines(run, kind)
+        for path, digest in filerefs.named(line.content)
+    }
+    kept = set(models.Blob.objects.filter(sha256__in=named).values_list("sha256", flat=True))
+    return [f"lost: {where} is named and not kept" for digest, where in named.items() if digest not in kept]
 
 
 def _reads(attempts: list[models.Run], facts: Facts, notes: dict[str, Any]) -> list[str]:

@@ -53,6 +53,13 @@ def _one_after_the_other() -> list[dict[str, object]]:
 def _steps() -> list[dict[str, object]]:
     return [
         {"id": "read", "title": "Read", "tool": "harness.read", "with": {"name": "${input.name}"}},
+        {
+            "id": "ask",
+            "title": "Ask",
+            "if": "has(input.asks) && input.asks",
+            "ask": {"question": "How is ${input.name} to be done?"},
+            "required": False,
+        },
         *(
             {
                 "id": f"{kind}s",

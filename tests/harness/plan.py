@@ -10,7 +10,7 @@ from tests.harness import world
 
 PROTECTIONS = ("unprotected", "lookup", "idempotent")
 ACTS = ("stop", "pause", "withdraw", "expire", "approve")
-CLOCK = frozenset({"due", "expire", "stranded", "wake"})
+CLOCK = frozenset({"due", "expire", "stranded", "wake", "anchor"})
 """The kinds of points that a clock comes to."""
 MAX_DEATHS = 4
 REACH = 70
@@ -49,6 +49,7 @@ class People:
     """How likely each behaviour of people is."""
 
     reject: float = 0.0
+    cannot: float = 0.0  # somebody can't answer what the agent asks
     double_click: float = 0.0
     race: float = 0.0
     too_early: float = 0.0
@@ -71,7 +72,7 @@ class People:
 RESTLESS = People(
     reject=0.08, double_click=0.2, race=0.15, too_early=0.5, unknown=0.08, again=0.7, stop=0.03, pause=0.04,
     withdraw=0.06, expire=0.04, redrive=0.04, once_more=0.1, fork=0.02, edit=0.05,
-    extend=0.02,
+    extend=0.02, cannot=0.2,
 )  # fmt: skip
 
 
@@ -90,6 +91,7 @@ class Plan:
     )
     age: float = 0.0  # how likely the window of a key passes while nobody looks
     reads: tuple[str, ...] = ()  # how the world treats the reads of the run
+    question: bool = False  # the agent asks people something before it acts
     local: bool = False  # the provider asks nobody, so that what is known waits for its reply
 
     def chance(self, *what: object) -> random.Random:
@@ -126,7 +128,8 @@ def make(seed: int) -> Plan:
         for _ in range(dice.choices((1, 2, 3), weights=(1, 2, 2))[0])
     )
     deaths = tuple(_death(dice) for _ in range(dice.randint(0, MAX_DEATHS)))
-    return Plan(seed=seed, effects=effects, deaths=deaths, people=RESTLESS, age=0.1)
+    question = dice.random() < 0.4
+    return Plan(seed=seed, effects=effects, deaths=deaths, people=RESTLESS, age=0.1, question=question)
 
 
 def _death(dice: random.Random) -> Death:

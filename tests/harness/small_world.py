@@ -99,6 +99,19 @@ class _Effect(contract.Tool):
         Place.world.request(args.name, ctx.idempotency_key, ctx.attempt, once)
         return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
 
+    undo_protection = contract.Protection.LOOKUP
+
+    def undo(
+        self, args: EffectArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Receipt:
+        Place.world.request(f"undo {args.name}", ctx.idempotency_key, ctx.attempt, once=False)
+        return contract.Receipt(summary=f"Took {args.name} back.", value={"name": args.name})
+
+    def undo_lookup(
+        self, args: EffectArguments, receipt: contract.Receipt, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
+        return self.lookup(args, keys, ctx)
+
     def lookup(
         self, args: EffectArguments, keys: Sequence[str], ctx: contract.Context
     ) -> contract.Receipt | None:

@@ -36,7 +36,9 @@ class Stage:
         end = {"id": "end", "title": "End", "finish": {"summary": "Done."}}
         tools = tuple(f"small.{kind}" for kind in ("read", *small_world.KINDS))
         schema = {"type": "object", "properties": {}}
-        definition = {"steps": [*rows, end]}
+        ask = {"id": "ask", "title": "Ask", "if": "has(input.asks) && input.asks", "required": False,
+               "ask": {"question": "How is it to be done?"}}  # fmt: skip
+        definition = {"steps": [ask, *rows, end]}
         seed.register(
             declared.Agent(name=AGENT, title="Machine", provider="playbook", definition=definition,
                            tools=tools, input_schema=schema)

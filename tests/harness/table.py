@@ -17,7 +17,8 @@ WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied lat
 """What becomes of a request whose sender dies while it is on the wire."""
 
 ALIKE = frozenset(
-    {"edit", "extend", "lose", "start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due",
+    {"anchor", "ask_human", "rehearse", "rehearsed", "rehearsal",
+     "edit", "extend", "lose", "start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due",
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
      "read", "read_failed", "prepare", "preview", "precondition", "fold_in", "wait", "pause", "finish",
@@ -30,8 +31,8 @@ AT_ONCE = frozenset({"read_reply", "read_reply_intent", "happened_reply", "happe
 """Commits in which a result goes with the next reply: only a provider that asks nobody makes them."""
 
 ALONE = frozenset(
-    {"policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent", "reply_intent",
-     *AT_ONCE}
+    {"anchor", "policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent",
+     "reply_intent", *AT_ONCE}
 )  # fmt: skip
 """Kinds that concern every run of a database, or that any clock may do: one run at a time."""
 
@@ -53,11 +54,7 @@ NOT_IN_A_RUN = {
     "seal": "an administrator seals what has ended: no run of it comes to this or is touched by it",
     "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
     "ask_plan": _EDIT,
-    "rehearse": "somebody tries other arguments on the edit page, which changes no run: the page's tests play it",
-    "rehearsed": "a worker has worked that out",
-    "rehearsal": "the preview that it asks for",
     "index": "the clock makes effects findable by their words, and no run comes to it: the tests of the search play it",
-    "ask_human": "an agent asks a person something: the tests of questions play it, with a death at each point",
     "edit_plan": _EDIT,
     "read_intent": "a reply that reads and acts: the tests of one statement play it",
 }
@@ -174,7 +171,8 @@ def excluded() -> list[str]:
 
 
 ONCE = frozenset(
-    {"start", "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "happened",
+    {"start", "ask_human",
+     "read", "prepare", "finish", "cancel", "fail", "stop", "pause", "wait", "fold_in", "happened",
      "did_not_happen", "unknown", "doubt", "later", "evidence", "read_failed", "redrive", "reopen",
      "fork", "separate", "simulate", "lost_call", "refill", *AT_ONCE}
 )  # fmt: skip
@@ -248,6 +246,9 @@ PEOPLE: dict[str, People] = {
     "withdraw": People(withdraw=1.0),
     "expire": People(expire=1.0),
     "edit": People(edit=1.0),
+    "rehearse": People(edit=1.0),
+    "rehearsed": People(edit=1.0),
+    "rehearsal": People(edit=1.0),
     "extend": People(extend=1.0),
     "stranded": People(strand=1.0),
 }
@@ -272,6 +273,7 @@ def scenes(kind: str, protections: tuple[str, ...]) -> Plan:
         people=PEOPLE.get(kind, People()),
         reads=reads,
         policy=policy,
+        question=kind == "ask_human",
         local=kind in AT_ONCE,
     )
 

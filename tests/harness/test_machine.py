@@ -10,7 +10,7 @@ from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import run_state_machine_as_test
 
 from runs.engine import verifier
-from tests.harness import controls, machine, shifted, workers
+from tests.harness import controls, machine, machine_desk, shifted, workers
 from tests.harness.stage import Stage
 
 EXAMPLES = int(os.environ.get("CKPTSITE_MACHINE_EXAMPLES", "10"))
@@ -36,8 +36,11 @@ def test_nothing_that_may_happen_breaks_a_guarantee() -> None:
     machine.Machine.told = dict.fromkeys(machine.Machine.told, 0)
     play(EXAMPLES)
     told = machine.Machine.told
+    assert sum(told.get(act, 0) for act in machine_desk.ACTS) > EXAMPLES, told
     assert min(told["intents"], told["deaths"], told["answers"]) > EXAMPLES / 4, told
     assert told["zombies"] > 0, told
+    if EXAMPLES >= 100:  # every act at the desk was taken at least once
+        assert all(told.values()), told
 
 
 @pytest.mark.skipif(

@@ -58,7 +58,10 @@ class _Effect(contract.Tool):
             raise contract.DidNotHappen("the world refused it", retryable=answer.get("again", False))
         if "error" in answer:
             raise RuntimeError(f"the world answered {answer['error']}")
-        return contract.Receipt(summary=f"Did {args.name}.", value={"name": args.name})
+        made = ctx.attach(f"{args.name}.txt", f"{args.name} by {ctx.idempotency_key}".encode())
+        return contract.Receipt(
+            summary=f"Did {args.name}.", value={"name": args.name, "file": made.model_dump()}
+        )
 
     def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
         return contract.Preview(summary=f"Will do {args.name}.", target=args.name)
@@ -112,7 +115,10 @@ class Read(contract.Tool):
         answer = world.ask(os.environ[SOCKET], request, timeout=ctx.remaining())
         if "refused" in answer:
             raise contract.DidNotHappen("there is nothing to read")
-        return contract.Receipt(summary=f"Read {args.name}.", value=answer["value"])
+        made = ctx.attach(f"{args.name}.txt", f"{answer['value']} of {args.name}".encode())
+        return contract.Receipt(
+            summary=f"Read {args.name}.", value={"found": answer["value"], "file": made.model_dump()}
+        )
 
 
 class Paid(playbook.Playbook):

@@ -87,14 +87,14 @@ class Trial:
     def _start(self) -> Acting:
         rows: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
         faults = {}
-        tag = f"{self.plan.tag}-{self.plan.seed}"
+        tag = self.tag = f"{self.plan.tag}-{self.plan.seed}"
         for index, effect in enumerate(self.plan.effects):
             rows[effect.protection] += [f"{tag}-{index}"] * (2 if self.plan.twice else 1)
             faults[f"{tag}-{index}"] = list(effect.faults)
         self.outcome.names = list(faults)
-        self.tag = tag
         self.world.plan(faults | {tag: list(self.plan.reads), f"{tag}-again": []})
-        given = {"name": tag, "again": f"{tag}-again", **rows, "local": self.plan.local}
+        given: dict[str, Any] = {"name": tag, "again": f"{tag}-again", **rows}
+        given |= {"asks": self.plan.question, "local": self.plan.local}
         while (report := (yield from self._do("start", {"given": given, "token": tag}))).how != "done":
             continue  # whoever asked sends the same form again
         self.outcome.run = self._root = report.value
