@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import connection, transaction
+from django.db import connection
 
 from runs import exact, models
 from runs.transitions import audit, clock_time
@@ -66,7 +66,7 @@ def of_refused(refusal: Refused, *, act: str, subject: str, by: Actor) -> None:
 
 def note(act: str, *, code: str, reason: str, subject: str, by: Actor) -> None:
     """Write one refused attempt down; beyond `MOST` within `WINDOW` only that there were more."""
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with committing("note_refusal"), connection.cursor() as cursor:
         # One after the other, so that numbers grow in the order of the commits, and the clock overlooks none.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         mine = models.Refusal.objects.filter(at__gt=clock_time.now() - WINDOW)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Q
 
-from runs import models, rights
+from runs import models, points, rights
 from runs.transitions import attempts, audit
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -64,6 +64,7 @@ def changed(
     kind = "group" if isinstance(row, Group) else "user"
     gone = act == "deleted"
     content = {"before": before, "after": None if gone else standing(row), "words": words}
+    points.reach("person_changed.before")
     with transaction.atomic():
         audit.append(
             f"{'group' if kind == 'group' else 'person'}.{act}",
@@ -71,6 +72,7 @@ def changed(
             subject=f"{kind} {row.pk}",
             content={name: value for name, value in content.items() if value},
         )
+    points.reach("person_changed.after")
 
 
 def not_signed_in(name: str, *, code: str, ip: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection
 
-from runs import exact, hints, lifecycle, models, rights
+from runs import exact, hints, lifecycle, models, points, rights
 from runs.models import blob
 from runs.transitions import attempts, audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
@@ -21,7 +21,9 @@ def keep_blob(content: bytes) -> str:
     if len(content) > blob.MAX_SIZE:
         raise Invalid(f"This file has {len(content):,} bytes; the limit is {blob.MAX_SIZE:,}.")
     sha256 = exact.digest_bytes(content)
+    points.reach("file.before")
     models.Blob.objects.get_or_create(sha256=sha256, defaults={"size": len(content), "content": content})
+    points.reach("file.after")
     return sha256
 
 

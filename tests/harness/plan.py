@@ -10,7 +10,7 @@ from tests.harness import world
 
 PROTECTIONS = ("unprotected", "lookup", "idempotent")
 ACTS = ("stop", "pause", "withdraw", "expire", "approve")
-CLOCK = frozenset({"due", "expire", "stranded", "wake", "anchor"})
+CLOCK = frozenset({"due", "expire", "stranded", "wake", "anchor", "anchor_refusals"})
 """The kinds of points that a clock comes to."""
 MAX_DEATHS = 4
 REACH = 70

@@ -17,7 +17,7 @@ WIRE = {"not applied": "drop_before", "applied, no answer": "none", "applied lat
 """What becomes of a request whose sender dies while it is on the wire."""
 
 ALIKE = frozenset(
-    {"anchor", "ask_human", "rehearse", "rehearsed", "rehearsal",
+    {"anchor", "anchor_refusals", "note_refusal", "ask_human", "file", "rehearse", "rehearsed", "rehearsal",
      "edit", "extend", "lose", "start", "decide", "withdraw", "hold", "resume", "stop", "expire", "due",
      "stranded", "policy", "switch", "switch_wake", "interrupt", "changed", "wake", "claim", "renew",
      "redrive", "reopen", "fork", "separate", "simulate", "lost_call", "refill", "usage", "model", "reply",
@@ -31,8 +31,8 @@ AT_ONCE = frozenset({"read_reply", "read_reply_intent", "happened_reply", "happe
 """Commits in which a result goes with the next reply: only a provider that asks nobody makes them."""
 
 ALONE = frozenset(
-    {"anchor", "policy", "switch", "interrupt", "switch_wake", "expire", "stranded", "happened_intent",
-     "reply_intent", *AT_ONCE}
+    {"anchor", "anchor_refusals", "policy", "switch", "interrupt", "switch_wake", "expire", "stranded",
+     "happened_intent", "reply_intent", *AT_ONCE}
 )  # fmt: skip
 """Kinds that concern every run of a database, or that any clock may do: one run at a time."""
 
@@ -42,7 +42,14 @@ APART = frozenset({"evidence", "usage", "lost_call", "pause", "switch_wake", "in
 _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play it"
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
 _RESTORE = "the database is another one than before: the tests of restores play it"
+_DESK = "somebody arranges their own lists, or signs in: no run comes to it or is touched by it"
 NOT_IN_A_RUN = {
+    **dict.fromkeys(("snooze", "snoozed", "view", "sign_in", "person_changed"), _DESK),
+    **dict.fromkeys(
+        ("token", "token_revoke", "api_claim", "api_forget"), "of programs' requests, and whose they are"
+    ),
+    "climb": "it adds people to a question, as does the next: the tests of ladders play it",
+    "hand_over": "it adds people to a question: the tests of wider answers play it",
     "first_administrator": "made from the set-up page, before there is any run",
     "ask_pins": _DEPLOY,
     "settle_pins": _DEPLOY,
@@ -246,6 +253,7 @@ PEOPLE: dict[str, People] = {
     "withdraw": People(withdraw=1.0),
     "expire": People(expire=1.0),
     "edit": People(edit=1.0),
+    "note_refusal": People(double_click=1.0),
     "rehearse": People(edit=1.0),
     "rehearsed": People(edit=1.0),
     "rehearsal": People(edit=1.0),
