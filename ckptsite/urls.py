@@ -28,6 +28,7 @@ from runs.views import (
     reviews,
     run_pages,
     runs,
+    settings,
 )
 
 urlpatterns = [
@@ -81,6 +82,9 @@ urlpatterns = [
     path("policies/", policies.policy, name="policies"),
     path("policies/edit/", policies.edit, name="policies-edit"),
     path("events/", events.events, name="events"),
+    path("settings/", settings.profile, name="settings"),
+    path("settings/tokens/", settings.tokens, name="tokens"),
+    path("settings/tokens/<int:token_id>/revoke/", settings.revoke, name="token-revoke"),
     path("api/v1/", api.urls),
     path("healthz", health.healthz, name="healthz"),
     path("admin/login/", accounts.admin_login),

@@ -33,6 +33,7 @@ ONLY_POST = {
     "run-take-over": {"operator", "admin"},
     "switch": {"admin"},
     "audit-check": {"auditor", "admin"},
+    "token-revoke": set(SEEING),
 }
 AUDITED = {"audit", "run-dossier"}
 STREAM = "events"  # has tests of its own: it never ends
@@ -59,7 +60,7 @@ def address(name: str, house: factories.House) -> str:
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
         given = given or factories.demo_run(house.asked.created_by)
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
-    if name == "view-change":
+    if name in {"view-change", "token-revoke"}:
         return reverse(name, args=[1])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
@@ -137,8 +138,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
         elif name == "audit-check":
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
-        elif name in {"run-undo", "run-retry", "run-take-over", "view-change"}:
-            assert response.status_code == 404  # no effect is named, no dry run
+        elif name in {"run-undo", "run-retry", "run-take-over", "view-change", "token-revoke"}:
+            assert response.status_code == 404  # no effect is named, no dry run, no such view or token
         elif name in {"review-snooze", "review-hand-over", "switch", "view-save"}:
             assert response.status_code == 422  # no time, nobody, nothing named
         else:
