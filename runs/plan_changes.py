@@ -51,6 +51,12 @@ class Standing:
     irreversible: bool
 
 
+def part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a part of a step's body that should be an object; an empty one where it isn't."""
+    found = body.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
 def twice(ids: Iterable[str]) -> str | None:
     """Return the first id that stands twice."""
     seen: set[str] = set()

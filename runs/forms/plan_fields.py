@@ -93,7 +93,8 @@ def _arguments(body: dict[str, Any], given: Mapping[str, str], errors: dict[str,
 
 
 def _question(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
-    asked: dict[str, Any] = {"question": _kept(str(body["ask"].get("question") or ""), given["question"])}
+    before = str(plan_changes.part(body, "ask").get("question") or "")
+    asked: dict[str, Any] = {"question": _kept(before, given["question"])}
     if not given["question"].strip():
         errors[f"{PREFIX}question"] = "Write what the person is asked."
     if given.get("schema", "").strip():

@@ -67,11 +67,11 @@ def fields(
     bound = providers.follows_plan(run.agent_version.provider)
     found = [_field("title", "Title", "text", step["title"])]
     if "finish" in body:
-        ending = body["finish"]
+        ending = plan_changes.part(body, "finish")
         found.append(_field("summary", "The run ends with", "area", str(ending.get("summary") or "")))
         found.append(_field("result", "Result, as JSON", "json", _json(ending.get("result"))))
     elif "ask" in body:
-        asked = body["ask"]
+        asked = plan_changes.part(body, "ask")
         found.append(_field("question", "What a person is asked", "area", str(asked.get("question") or "")))
         found.append(
             _field(

@@ -89,6 +89,7 @@ _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 @register.simple_tag
+@functools.lru_cache(maxsize=512)  # a long list draws the same few thousands of times
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite; decoration unless it gets a label."""
     sprite = static("icons/sprite.svg")

@@ -47,6 +47,16 @@ def test_unedited_fields_change_nothing(body: dict[str, Any]) -> None:
     assert exact.canonical(found) == exact.canonical(step)
 
 
+def test_a_part_that_is_no_object_can_be_put_right() -> None:
+    run = models.Run(agent_version=models.AgentVersion(provider=BOUND, tools=["world.look"]))
+    for name, field, given in (("ask", "question", "How?"), ("finish", "summary", "Done.")):
+        step: dict[str, Any] = {"id": "x", "title": "A", "body": {name: 5}}
+        draft = dataclasses.replace(plan_draft.of([step], base=1), opened="x")
+        assert {one.name: one.value for one in plan_rows.fields(run, step, draft)}[field] == ""
+        found, errors = plan_fields.apply(step, {"title": "A", field: given})
+        assert (found["body"], errors) == ({name: {field: given}}, {})
+
+
 def steps(*names: str) -> list[dict[str, Any]]:
     return [{"id": name, "title": name.upper(), "body": {"tool": name}} for name in names]
 
