@@ -56,6 +56,7 @@ def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.Pe
     expect(
         page.locator("#main").get_by_text("What will happen is being worked out anew").first
     ).to_be_visible()
+    expect(page.locator("h1:focus, [data-focus]:focus")).to_have_count(1)
 
     run = go(run)  # the page shows by itself what it waited for
     expect(page.get_by_role("heading", level=1)).to_contain_text("accounts@rowan.example")

@@ -175,10 +175,13 @@ def test_the_theme_is_kept_and_drawn_by_the_server(who: factories.People, sit: S
 
 def test_tabs_of_a_run_change_in_place_and_back_works(who: factories.People, sit: Sit) -> None:
     run = factories.held(who.operator).run
-    page = started(sit(who.reviewer).go(f"/runs/{run.pk}/"))
-    page.locator(".tabs").get_by_role("link", name="Plan").click()
+    desk = sit(who.reviewer, mouse=False)
+    page = started(desk.go(f"/runs/{run.pk}/"))
+    plan = page.locator(".tabs").get_by_role("link", name="Plan")
+    desk.tab_to(plan, "Enter")
     page.wait_for_url(f"**/runs/{run.pk}/plan/")
     expect(page.locator(".plan")).to_be_visible()
+    expect(plan).to_be_focused()
     expect(page.locator(".tabs [aria-current]")).to_contain_text("Plan")
     page.go_back()
     page.wait_for_url(f"**/runs/{run.pk}/")
