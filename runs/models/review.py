@@ -78,6 +78,7 @@ class Review(models.Model):
             ),
         ]
         indexes = [
+            models.Index(fields=["opened_at"], name="runs_review_opened"),
             models.Index(
                 fields=["due_at", "id"], name="runs_review_open", condition=Q(status=lifecycle.Review.OPEN)
             ),

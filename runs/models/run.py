@@ -160,6 +160,7 @@ class Run(models.Model):
             ),
             models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),
+            models.Index(fields=["ended_at"], name="runs_run_ended", condition=Q(ended_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

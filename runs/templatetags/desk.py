@@ -151,7 +151,7 @@ def moment(at: datetime.datetime | None, empty: str = "never") -> SafeString | s
         return empty
     local = timezone.localtime(at)
     words = f"{date_format(local, 'j M Y, H:i:s')} {local.tzname() or ''}".strip()
-    return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="microseconds"), words)
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="milliseconds"), words)
 
 
 @register.filter
@@ -191,6 +191,12 @@ def seconds(value: float | None) -> str:
 def at(values: Mapping[str, Any], key: str) -> Any:
     """The value under a key that isn't a name: `errors|at:field.name`; nothing where there is none."""
     return values.get(key, "")
+
+
+@register.filter
+def coordinate(value: float) -> str:
+    """A number of an SVG attribute: with a point, whatever the language."""
+    return f"{value:.1f}"
 
 
 @register.filter

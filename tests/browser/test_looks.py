@@ -83,7 +83,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/runs/{house.failed.pk}/redrive/", f"/runs/{house.done.pk}/redrive/?checkpoint=2"]
     paths += ["/settings/", "/settings/tokens/"]
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
-    paths += ["/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
+    paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
