@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.db import OperationalError
-from django.test import AsyncClient, Client
+from django.test import Client
 
 from runs import models
 from runs.selectors import records
@@ -173,18 +172,3 @@ def test_lists_are_whole_and_paged_by_key(who: factories.People, house: factorie
     first = program.get(f"runs/{house.done.pk}/log", limit=1).json()["items"][0]
     entry = house.done.entries.get(position=first["position"])
     assert (first["content"], first["head"]) == (entry.content, entry.head)
-
-
-def test_the_stream_gives_the_hints_of_the_pages(who: factories.People, give: Give) -> None:
-    program = give(who.viewer, kind="agent")
-
-    async def listen() -> list[bytes]:
-        client = AsyncClient()
-        assert (await client.get("/api/v1/events")).status_code == 401
-        answer: Any = await client.get("/api/v1/events?t=inbox&t=run-7", headers=program.headers())
-        assert (answer.status_code, answer["Content-Type"]) == (200, "text/event-stream")
-        found = [await anext(answer.streaming_content)]
-        await answer.streaming_content.aclose()
-        return found
-
-    assert async_to_sync(listen)() == [b"event: resync\ndata: {}\n\n"]

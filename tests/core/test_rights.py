@@ -39,6 +39,18 @@ def test_roles_add_up(act: Act) -> None:
     assert set(rights.holders(act)) == {role for role in rights.ROLES if act in MAY[role]}
 
 
+@pytest.mark.parametrize("role", rights.ROLES)
+def test_a_token_narrows_and_never_widens(role: str) -> None:
+    for act in Act:
+        held = rights.Held.through([role], [act])
+        assert {other for other in Act if rights.may(held, other)} == MAY[role] & {act}
+        assert rights.may_decide(held, ["reviewer"]) == (act == Act.DECIDE and role in {"reviewer", "admin"})
+        for kind, own in rights.OWN_RIGHT.items():
+            assert rights.may_answer(held, kind, ["reviewer"]) == (act == own and own in MAY[role])
+    machine = rights.Held.through([role], rights.MACHINE_ACTS)
+    assert not any(rights.may(machine, act) for act in (Act.DECIDE, *rights.OWN_RIGHT.values()))
+
+
 @pytest.mark.parametrize(
     ("roles", "groups", "yes"),
     [
