@@ -6,6 +6,7 @@ A step is {"id", "title", "body"}; it is the same step as long as it keeps its i
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from runs import differences, exact
 GATE, LOCK = "gate", "lock"
 GUARDS = (GATE, LOCK)
 """What people put on steps: a gate asks before the step, a lock keeps the agent from changing it."""
+
+TEXTS = ("tool", "each", "as", "key", "row_title", "if", "note")
+"""Fields of a step's body that are texts, or absent."""
 
 ADDED, REMOVED, MOVED, CHANGED = "added", "removed", "moved", "changed"
 
@@ -49,6 +53,23 @@ class Standing:
     locked: bool  # it has an intent, or is over
     call: tuple[int, int] | None  # its open call
     irreversible: bool
+
+
+_UNTYPABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_id(text: str) -> bool:
+    """Return whether a step could be called so."""
+    return 1 <= len(text) <= 120 and not _UNTYPABLE.search(text)
+
+
+def untypable(step: Step) -> str:
+    """Return the first of the step's texts that no form can hold, by its name: NUL or half a character is in it."""
+    body = step["body"]
+    texts = {"title": step["title"], **{name: body.get(name) for name in TEXTS}}
+    texts |= {"question": part(body, "ask").get("question"), "summary": part(body, "finish").get("summary")}
+    found = (name for name, text in texts.items() if isinstance(text, str) and _UNTYPABLE.search(text))
+    return next(found, "")
 
 
 def part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:

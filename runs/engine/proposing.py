@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, points, state
+from runs import exact, models, plan_changes, points, state
 from runs.engine import (
     asking,
     carrying,
@@ -105,7 +105,7 @@ def _record(
 ) -> steps.Record:
     checked: list[steps.Proposed] = []
     for call in reply.calls:
-        named = replace(call, step=call.step if call.step and steps.is_step_id(call.step) else None)
+        named = replace(call, step=call.step if call.step and plan_changes.is_id(call.step) else None)
         checked.append(check(front, front.policy, named, checked, beat, known=known))
     return steps.Record(
         text=reply.text,

@@ -10,8 +10,6 @@ from runs.selectors import plan_draft
 
 Step = Mapping[str, Any]
 PREFIX = "s-"
-TEXTS = ("tool", "each", "as", "key", "row_title", "if", "note")
-"""Fields of the body that are texts, or absent."""
 
 
 def typed(post: Mapping[str, str]) -> dict[str, str]:
@@ -28,7 +26,7 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
     elif len(title) > 300:
         errors[f"{PREFIX}title"] = "The title is too long: at most 300 characters."
     body = dict(step["body"])
-    for name in TEXTS:
+    for name in plan_changes.TEXTS:
         if name in given:
             _put(body, name, _kept(str(body.get(name) or ""), given[name].strip()))
     if "with" in given:

@@ -100,8 +100,14 @@ def _steps(raw: Any) -> tuple[Mapping[str, Any], ...]:
     for number, step in enumerate(raw, start=1):
         if not isinstance(step, Mapping) or not isinstance(step.get("id"), str) or not step["id"]:
             raise ValueError(f"Step {number} needs an id.")
+        if not plan_changes.is_id(step["id"]):
+            raise ValueError(
+                f"Step {number} needs an id of at most 120 characters, none of them NUL or half of one."
+            )
         if not isinstance(step.get("title"), str) or not isinstance(step.get("body"), Mapping):
             raise ValueError(f"Step {step['id']!r} needs a title and a body.")
+        if name := plan_changes.untypable(step):
+            raise ValueError(f"Step {step['id']!r}: the {name} holds NUL or half a character.")
     twice = plan_changes.twice(step["id"] for step in raw)
     if twice is not None:
         raise ValueError(f"The step id {twice!r} stands twice.")

@@ -126,6 +126,13 @@ def test_the_editor_without_scripts(who: factories.People, as_: As) -> None:
         ("[{", {}, 422, "This is not JSON"),
         ("{}", {}, 422, "A plan is a list of steps."),
         ("[1]", {"do": "up:x"}, 422, "Step 1 needs an id."),
+        (r'[{"id": "\ud800", "title": "", "body": {}}]', {}, 422, "Step 1 needs an id of at most"),
+        (
+            r'[{"id": "a", "title": "", "body": {"note": "\ud800"}}]',
+            {"do": "edit:a"},
+            422,
+            "the note holds NUL",
+        ),
         ("[]", {"reason": " "}, 422, "Say why the plan changes"),
         ("[]", {"base": "7"}, 409, "you changed version 7"),
         ("[]", {"base": "x"}, 409, "The plan has version 1 by now"),

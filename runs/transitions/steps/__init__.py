@@ -11,7 +11,6 @@ from runs.transitions.steps.lost_calls import book_call
 from runs.transitions.steps.park import later, pause, wait
 from runs.transitions.steps.plan_reviews import ask_plan
 from runs.transitions.steps.plans import Change
-from runs.transitions.steps.plans import is_id as is_step_id
 from runs.transitions.steps.plans import step as plan_step
 from runs.transitions.steps.prepare import Prepared, prepare
 from runs.transitions.steps.questions import ask_human
@@ -53,7 +52,6 @@ __all__ = [
     "fold_in",
     "happened",
     "intent",
-    "is_step_id",
     "later",
     "overtake",
     "pause",

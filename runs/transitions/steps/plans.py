@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import F
 
-from runs import exact, lifecycle, models
+from runs import exact, lifecycle, models, plan_changes
 from runs.state import CallId
 from runs.transitions import log, texts
 from runs.transitions.steps import closing, guards, questions
@@ -39,23 +39,18 @@ def apply(work: Work, call: CallId, change: Change) -> None:
     )
 
 
-def is_id(text: str) -> bool:
-    """Return whether a step could be called so."""
-    return 1 <= len(text) <= 120 and texts.storable(text) == text
-
-
 def step(raw: Any, number: int) -> dict[str, Any]:
     """Return one step as a version holds it; refuse (ValueError) with one sentence what isn't one."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not raw["id"]:
         raise ValueError(f"step {number} needs an id.")
-    if not is_id(raw["id"]):
+    if not plan_changes.is_id(raw["id"]):
         raise ValueError(
             f"the id of step {number} is longer than 120 characters or holds one that can't be stored."
         )
     if not isinstance(raw.get("title"), str) or not isinstance(raw.get("body"), Mapping):
         raise ValueError(f"step {raw['id']!r} needs a title and a body.")
     group = raw["body"].get("group", "")
-    if group and not (isinstance(group, str) and is_id(group)):
+    if group and not (isinstance(group, str) and plan_changes.is_id(group)):
         raise ValueError(f"step {raw['id']!r} can't belong to the group {group!r}.")
     title = texts.storable(
         raw["title"], limit=300
