@@ -48,6 +48,9 @@ NOT_IN_A_RUN = {
     **dict.fromkeys(
         ("token", "token_revoke", "api_claim", "api_forget"), "of programs' requests, and whose they are"
     ),
+    **dict.fromkeys(
+        ("ask_check", "check_chain"), "the clock follows the audit chain for who asked: no run comes to it"
+    ),
     "climb": "it adds people to a question, as does the next: the tests of ladders play it",
     "hand_over": "it adds people to a question: the tests of wider answers play it",
     "first_administrator": "made from the set-up page, before there is any run",
