@@ -14,8 +14,8 @@ from django.utils.dateparse import parse_date
 from runs import models
 from runs.selectors import audit_words
 
-NOBODY = "-"
-"""Stands for the clock and the engine, which are nobody."""
+NOBODY, ANYBODY = "-", "*"
+"""Stand for the clock and the engine, which are nobody, and for whoever is a person."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Filters:
     @property
     def narrowed(self) -> bool:
         """Return whether anything is left out."""
-        return bool(self.parts.keys() - {"refused"})
+        return bool(self.parts.keys() - {"refused"}) and self.parts != {"who": ANYBODY}
 
     def query(self, **other: str) -> str:
         """Return the address' part for these filters, some of them otherwise."""
@@ -108,6 +108,8 @@ def _condition(filters: Filters) -> Q:
     found = Q()
     if filters.who == NOBODY:
         found &= Q(actor__isnull=True)
+    elif filters.who == ANYBODY:
+        found &= Q(actor__isnull=False)
     elif filters.who:
         person = models.User.objects.filter(username=filters.who).values_list("pk", flat=True).first()
         found &= Q(actor=person) if person is not None else Q(pk__in=[])

@@ -111,7 +111,14 @@ def page(params: Mapping[str, str]) -> Page:
         filters=filters,
         tabs=(
             page_models.Choice(
-                label="What was done", query=filters.query(refused="", act=""), current=not filters.refused
+                label="What people did",
+                query=filters.query(refused="", act="", who=audit_filters.ANYBODY),
+                current=not filters.refused and filters.who == audit_filters.ANYBODY,
+            ),
+            page_models.Choice(
+                label="Everything",
+                query=filters.query(refused="", act="", who=""),
+                current=not filters.refused and filters.who != audit_filters.ANYBODY,
             ),
             page_models.Choice(
                 label="What was refused",

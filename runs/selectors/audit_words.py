@@ -70,7 +70,10 @@ ACTS: dict[str, str] = {
     "group.added": "Added a group",
     "group.changed": "Changed a group",
     "group.deleted": "Deleted a group",
+    "token.created": "Made an API token",
+    "token.revoked": "Revoked an API token",
     "audit.check_asked": "Asked for a check of the chain",
+    "runs.anchored": "The ends of runs' logs came into the chain",
     "refusals.anchored": "Refused attempts came into the chain",
 }
 """What each act is called, the frequent ones first."""
@@ -98,6 +101,8 @@ TRIED: dict[str, str] = {
     "switch.throw": "Pause many, or let them go on",
     "lineage.seal": "Seal the lineage",
     "database.release": "Release the restored database",
+    "token.create": "Make an API token",
+    "token.revoke": "Revoke an API token",
     "audit.check": "Check the chain",
     "person.sign_in": "Sign in",
 }
@@ -138,7 +143,7 @@ _LABELS: dict[str, str] = {
 }
 _HIDDEN = frozenset(
     {"before", "after", "review", "kind", "answer", "epoch", "root", "path", "mode", "position", "checkpoint",
-     "overtaken", "earlier", "first", "last", "supersedes"}
+     "overtaken", "earlier", "first", "last", "supersedes", "since"}
 )  # fmt: skip
 _SHORT = 400
 

@@ -6,6 +6,7 @@ import csv
 import datetime
 import io
 import json
+import re
 from typing import Any
 from unittest import mock
 
@@ -18,7 +19,7 @@ from runs import models
 from runs.selectors import audit_filters, audit_page, audit_words
 from runs.transitions import chain_checks, decisions, desk, refusals, switches
 from runs.transitions.actor import Actor
-from tests import factories
+from tests import architecture, factories
 from tests.core.tampering import unhindered
 from tests.engine.conftest import answer, go
 from tests.pages.conftest import As
@@ -66,6 +67,7 @@ def test_what_was_done_and_what_was_refused(who: factories.People, as_: As) -> N
         ("who=reviewer-1", sorted((by["review.approve"], by["review.handed_over"]), reverse=True)),
         ("who=nobody-of-that-name", []),
         ("who=-", [row.seq for row in models.AuditEvent.objects.filter(actor=None).order_by("-seq")]),
+        ("who=*", [row.seq for row in models.AuditEvent.objects.exclude(actor=None).order_by("-seq")]),
         ("act=switch.off", [by["switch.off"]]),
         ("act=nonsense", every),
         (f"run={other.run_id}", [row.seq for row in other.run.audit_events.order_by("-seq")]),
@@ -130,6 +132,18 @@ def _saved(client: Client, decided: models.AuditEvent) -> None:
     response = client.get(f"{reverse('audit')}?as=csv&refused=1&act=review.decide")
     (row,) = csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig")))
     assert (row["reason"], row["actor"]) == ("'=HYPERLINK(1)", "")
+
+
+def test_each_act_has_words() -> None:
+    """What is written to the trail anywhere in the source is called by words on the page, and so is what was tried."""
+    found: dict[str, set[str]] = {"act": set(), "tried": set()}
+    for path in architecture.modules("runs"):
+        source = path.read_text(encoding="utf-8")
+        found["act"] |= set(re.findall(r'audit\.append\(\s*"([a-z_.]+)"', source))
+        found["tried"] |= set(re.findall(r'attempts\.noted\(\s*"([a-z_.]+)"', source))
+    assert len(found["act"]) > 20
+    assert found["act"] - set(audit_words.ACTS) == set()
+    assert found["tried"] - set(audit_words.TRIED) == set()
 
 
 def test_the_chain_is_checked_piece_by_piece(who: factories.People, as_: As) -> None:
