@@ -26,7 +26,7 @@ from runs.selectors import (
     tools,
 )
 
-SIZE = 100
+SIZE = 60  # as many rows as 1,500 nodes hold
 STEPS = 100
 RESULTS = 20
 BEFORE_OPEN = 10

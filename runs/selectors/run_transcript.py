@@ -24,7 +24,7 @@ from runs.selectors import (
     run_words,
 )
 
-SIZE = 100
+SIZE = 50  # each is a dozen or two of nodes, and a page has 1,500 at most
 INLINE = 2_000
 """Longest JSON text, in characters, that the page holds whole; what is longer is saved as a file."""
 BEGINNING = 600

@@ -89,6 +89,21 @@ def json_warnings(value: str) -> list[str]:
     return visible.warnings("\n".join(found))
 
 
+@register.filter
+def json_text(value: str) -> SafeString:
+    """A stored JSON text laid out in lines, all of it as one piece of text: for where many stand on a page."""
+    rows = []
+    for line in json_lines.lines(value):
+        parts = (
+            "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}"
+            if token.part is json_lines.Part.BREAK
+            else render(token.text)
+            for token in line.tokens
+        )
+        rows.append("  " * line.depth + "".join(parts))
+    return mark_safe("\n".join(rows))  # noqa: S308  every piece is escaped in render
+
+
 def _line(line: json_lines.Line, *, decisive: set[str], changed: set[str]) -> str:
     names = ["line", f"depth-{min(line.depth, DEEPEST)}"]
     note = ""

@@ -182,7 +182,7 @@ def test_what_is_missing_is_said_by_the_page(who: factories.People, sit: Sit) ->
 def test_going_to_the_answers_chooses_none(who: factories.People, sit: Sit) -> None:
     review = models.Review.objects.get(run=factories.failed(who.operator))
     page = sit(who.operator).go(f"/reviews/{review.pk}/")
-    page.wait_for_function("document.documentElement.classList.contains('js')")
+    page.wait_for_function("document.documentElement.classList.contains('ready')")
     page.keyboard.press("a")
     expect(page.get_by_label("Try again")).to_be_focused()
     expect(page.locator("[name=verdict]:checked")).to_have_count(0)

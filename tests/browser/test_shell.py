@@ -17,7 +17,7 @@ Sit = Callable[..., Desk]
 
 def started(page: Page) -> Page:
     """Return the page once its scripts run."""
-    page.wait_for_function("document.documentElement.classList.contains('js')")
+    page.wait_for_function("document.documentElement.classList.contains('ready')")
     return page
 
 

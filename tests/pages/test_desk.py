@@ -87,16 +87,6 @@ def test_vendored_files_are_as_listed() -> None:
     assert check.returncode == 0, check.stderr
 
 
-def test_styles_and_scripts_keep_their_budget() -> None:
-    import gzip
-
-    def weight(pattern: str) -> int:
-        return len(gzip.compress(b"".join(path.read_bytes() for path in sorted(ROOT.glob(pattern)))))
-
-    assert weight("static/css/*.css") <= 20_000
-    assert weight("static/js/*.js") <= 12_000
-
-
 def test_nothing_inline_and_nothing_from_elsewhere() -> None:
     for path in (ROOT / "templates").rglob("*.html"):
         text = path.read_text()
