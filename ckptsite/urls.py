@@ -60,6 +60,7 @@ urlpatterns = [
     path("runs/<int:run_id>/transcript/", run_pages.transcript, name="run-transcript"),
     path("runs/<int:run_id>/effects/", run_pages.effects, name="run-effects"),
     path("runs/<int:run_id>/effects/undo/", effects.undo, name="run-undo"),
+    path("runs/<int:run_id>/effects/verify/", effects.verify, name="run-verify"),
     path("runs/<int:run_id>/usage/", run_pages.usage, name="run-usage"),
     path("runs/<int:run_id>/dossier/", dossier.dossier, name="run-dossier"),
     path("runs/<int:run_id>/entries/<int:position>/", run_pages.entry, name="run-entry"),

@@ -38,6 +38,11 @@ def rehearse(rehearsal_id: int) -> None:
     transaction.on_commit(lambda: _publish("rehearse", rehearsal_id), robust=True)
 
 
+def verify(verification_id: int) -> None:
+    """Ask a worker to read an effect back, once the open transaction has committed; the clock asks again."""
+    transaction.on_commit(lambda: _publish("verify", verification_id), robust=True)
+
+
 def changed(run_id: int, *, inbox: bool = False) -> None:
     """Tell open pages that the run has changed (and the inbox, if a review opened or closed), after the commit."""
     transaction.on_commit(lambda: _publish("changed", run_id, inbox=inbox), robust=True)
@@ -69,7 +74,7 @@ def queued() -> int | None:
         return None
 
 
-_TASKS = {"wake": "runs.advance", "rehearse": "runs.rehearse"}
+_TASKS = {"wake": "runs.advance", "rehearse": "runs.rehearse", "verify": "runs.verify"}
 
 
 def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:

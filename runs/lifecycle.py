@@ -189,7 +189,12 @@ OCCURRENCE_MOVES: tuple[Move, ...] = (
     Move(Occurrence.STANDING, Occurrence.UNDONE, "EV", "undo done"),
     Move(Occurrence.UNKNOWN, Occurrence.UNDONE, "EPV", "undo in doubt, and it did happen"),
     Move(Occurrence.UNDONE, Occurrence.UNKNOWN, "V", "contrary evidence about the undo"),
-    Move(Occurrence.STANDING, Occurrence.UNKNOWN, "EVS", "undo in doubt, or contrary evidence"),
+    Move(
+        Occurrence.STANDING,
+        Occurrence.UNKNOWN,
+        "EPVS",
+        "undo in doubt, contrary evidence, or read back as not there",
+    ),
     Move(Occurrence.VOID, Occurrence.STANDING, "EVS", "contrary evidence"),
 )
 

@@ -22,6 +22,7 @@ class Act(StrEnum):
     RESUME = "resume"
     STOP = "stop"
     UNDO = "undo"
+    VERIFY = "verify"
     ANSWER_FAILURE = "answer_failure"
     RAISE_BUDGET = "raise_budget"
     EDIT_PLAN = "edit_plan"
@@ -40,6 +41,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.RESUME: frozenset({OPERATOR, ADMIN}),
     Act.STOP: frozenset({OPERATOR, REVIEWER, ADMIN}),
     Act.UNDO: frozenset({OPERATOR, REVIEWER, ADMIN}),
+    Act.VERIFY: frozenset({OPERATOR, REVIEWER, AUDITOR, ADMIN}),
     Act.ANSWER_FAILURE: frozenset({OPERATOR, ADMIN}),
     Act.RAISE_BUDGET: frozenset({OPERATOR, ADMIN}),
     Act.EDIT_PLAN: frozenset({OPERATOR, ADMIN}),

@@ -1,11 +1,12 @@
-"""Celery tasks: a message says that a run may be due, or that somebody tries other arguments, nothing more."""
+"""Celery tasks: a message says that a run may be due, that somebody tries other arguments, or that an effect is to be
+read back; nothing more."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
 from ckptsite.celery import stopping
-from runs.engine import rehearsing, worker
+from runs.engine import rehearsing, verifying, worker
 
 
 @shared_task(name="runs.advance")
@@ -20,3 +21,10 @@ def rehearse(rehearsal_id: object) -> None:
     """Work out what other arguments would do, for the person who tries them."""
     if isinstance(rehearsal_id, int) and not isinstance(rehearsal_id, bool):
         rehearsing.rehearse(rehearsal_id)
+
+
+@shared_task(name="runs.verify")
+def verify(verification_id: object) -> None:
+    """Read an effect back."""
+    if isinstance(verification_id, int) and not isinstance(verification_id, bool):
+        verifying.verify(verification_id)

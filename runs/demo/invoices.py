@@ -168,3 +168,13 @@ def _reminders(text: str) -> int:
     if text and not (text.isascii() and text.isdigit() and int(text) <= 9):
         raise BadRow(f"the number of reminders {text!r} is not one")
     return int(text or "0")
+
+
+def bad_text(bad: Sequence[Mapping[str, Any]]) -> str:
+    """Return one sentence about the rows that could not be used."""
+    if not bad:
+        return "Every row could be used."
+    shown = "; ".join(f"line {row['line']}: {row['reason']}" for row in bad[:20])
+    more = f"; and {len(bad) - 20} more" if len(bad) > 20 else ""
+    noun = "1 row" if len(bad) == 1 else f"{len(bad)} rows"
+    return f"{noun} could not be used ({shown}{more})."

@@ -10,7 +10,7 @@ import contextlib
 import datetime
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 
@@ -94,6 +94,17 @@ def find(path: Path, keys: Sequence[str]) -> int | None:
         query = f"SELECT min(id) FROM late_fee WHERE key IN ({marks})"  # noqa: S608 - question marks only
         found = connection.execute(query, list(keys)).fetchone()[0]
     return None if found is None else int(found)
+
+
+def row(path: Path, key: str) -> Fee | None:
+    """Return the first row under the key, or None."""
+    columns = [field.name for field in fields(Fee)]
+    with _reading(path) as connection:
+        if connection is None:
+            return None
+        query = f"SELECT {', '.join(columns)} FROM late_fee WHERE key = ? ORDER BY id"  # noqa: S608 - our own names
+        found = connection.execute(query, [key]).fetchone()
+    return None if found is None else Fee(**dict(zip(columns, found, strict=True)))
 
 
 def balance(path: Path, invoice_no: str) -> Balance:

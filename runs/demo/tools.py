@@ -96,11 +96,11 @@ class Assess(contract.Tool):
             ],
             "not_due": found.not_due,
             "bad": bad,
-            "bad_text": _bad_text(bad),
+            "bad_text": invoices.bad_text(bad),
             "overdue": ctx.attach(f"overdue-{args.as_of}.csv", invoices.as_csv(found, as_of)).model_dump(),
         }
         summary = f"{len(found.reminders)} to remind, {len(found.fees)} to charge, {found.not_due} not due. "
-        return contract.Receipt(summary=summary + _bad_text(bad), value=value)
+        return contract.Receipt(summary=summary + invoices.bad_text(bad), value=value)
 
 
 class Reminder(pydantic.BaseModel):
@@ -197,6 +197,16 @@ class PostLateFee(contract.Tool):
         number = ledger.find(settings.CKPTSITE_LEDGER, keys)
         return None if number is None else _receipt(args, number)
 
+    def verify(
+        self, args: LateFeeArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Verification:
+        """Return whether the ledger has this very fee under the key."""
+        found = ledger.row(settings.CKPTSITE_LEDGER, ctx.idempotency_key)
+        if found is None:
+            return contract.Verification(holds=False, summary="The ledger has no such row.")
+        said = f"The ledger has a fee of {found.amount} {found.currency} for {found.customer}."
+        return contract.Verification(holds=found == ledger.Fee(**args.model_dump()), summary=said)
+
     def preview(self, args: LateFeeArguments, ctx: contract.Context) -> contract.Preview:
         """Return what will be posted."""
         money = f"{args.amount} {args.currency}"
@@ -285,12 +295,3 @@ def _day(text: str) -> datetime.date:
         return datetime.date.fromisoformat(text)
     except ValueError as error:
         raise contract.DidNotHappen(f"There is no day {text}.") from error
-
-
-def _bad_text(bad: Sequence[Mapping[str, Any]]) -> str:
-    if not bad:
-        return "Every row could be used."
-    shown = "; ".join(f"line {row['line']}: {row['reason']}" for row in bad[:20])
-    more = f"; and {len(bad) - 20} more" if len(bad) > 20 else ""
-    noun = "1 row" if len(bad) == 1 else f"{len(bad)} rows"
-    return f"{noun} could not be used ({shown}{more})."

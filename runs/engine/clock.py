@@ -11,7 +11,16 @@ from django.db import close_old_connections, connection
 
 from runs import hints
 from runs.engine import advance, heads, zombies
-from runs.transitions import api_calls, attempts, chain_checks, clocks, effect_words, ladders, pins
+from runs.transitions import (
+    api_calls,
+    attempts,
+    chain_checks,
+    clocks,
+    effect_words,
+    ladders,
+    pins,
+    verifications,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +40,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     clocks.wake_stranded()
     pins.wake_restored()
     effect_words.index()
+    verifications.again()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
     unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
     for run_id in unheard:

@@ -32,6 +32,9 @@ def occurrence(row: models.Occurrence) -> None:
     if (keys, exact.digest_of(row.identity)) != (row.all_keys(), row.identity_digest):
         raise Broken(f"{what}: its key doesn't belong to its identity")
     owner = models.Action.objects.filter(pk=row.owner_id).first()
+    newest = row.verifications.filter(done_at__isnull=False).order_by("done_at", "pk").last()
+    if row.verification != (newest.outcome if newest else ""):
+        raise Broken(f"{what}: it was read back otherwise")
     if owner is None:
         raise Broken(f"{what}: the action that was sent first is gone")
     if owner.occurrence_id != row.pk or owner.declaration != row.declaration:

@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections
 
-from runs.engine import advance, zombies
+from runs.engine import advance, verifying, zombies
 from runs.transitions import clocks, effect_words, pins
 
 log = structlog.get_logger(__name__)
@@ -50,6 +50,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         clocks.wake_stranded()
         pins.wake_restored()
         effect_words.index()
+        verifying.pending()
         following = clocks.next_due()
         if following is not None:
             done += advance.advance(following, stopping=stopping)

@@ -19,6 +19,7 @@ from runs.models.review import Decision, Review
 from runs.models.run import Run
 from runs.models.tenure import Tenure
 from runs.models.user import User
+from runs.models.verification import Verification
 from runs.models.words import Words
 
 __all__ = [
@@ -55,5 +56,6 @@ __all__ = [
     "Snooze",
     "Tenure",
     "User",
+    "Verification",
     "Words",
 ]

@@ -15,7 +15,7 @@ MOST = 5_000
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 COLUMNS = (
     "number", "at", "state", "contradicted", "what", "where", "tool", "tier", "agent", "run_id", "run_title", "sends",
-    "key", "digest", "outcome", "known", "undo_run", "receipt",
+    "key", "digest", "outcome", "known", "verification", "undo_run", "receipt",
 )  # fmt: skip
 
 

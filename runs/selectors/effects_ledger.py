@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from django.db.models import Max, Q, QuerySet
 
 from runs import exact, lifecycle, models
-from runs.selectors import attachments, ledger, page_models, tools
+from runs.selectors import attachments, ledger, page_models, read_back, tools
 from runs.selectors import filters as searching
 
 SIZE = 50
@@ -55,6 +55,8 @@ class Row:
     receipt: str  # canonical JSON text
     contradicted: bool
     undo_run: int | None
+    verification: str  # in words; the look itself is `looked`
+    looked: read_back.ReadBack | None = None
     files: tuple[attachments.Attachment, ...] = ()
 
 
@@ -178,7 +180,11 @@ def rows(occurrences: Sequence[models.Occurrence]) -> tuple[Row, ...]:
         undo_of__in=[row.pk for row in occurrences], status=lifecycle.Action.SUCCEEDED
     )
     undos = dict(undone.values_list("undo_of", "run"))
-    found = [_row(row, action, receipts.get(action.pk), known, undos) for row, action in pairs]
+    looked = read_back.newest([row.pk for row in occurrences])
+    found = [
+        replace(_row(row, action, receipts.get(action.pk), known, undos), looked=looked.get(row.pk))
+        for row, action in pairs
+    ]
     files = attachments.of({row.number: exact.stored(row.receipt) for row in found if row.receipt}, run_id=0)
     return tuple(
         replace(row, files=tuple(replace(file, run_id=row.run_id) for file in files.get(row.number, ())))
@@ -214,4 +220,5 @@ def _row(
         receipt=exact.text_of(receipt) if receipt else "",
         contradicted=row.contradicted,
         undo_run=undos.get(row.pk),
+        verification=read_back.WORDS[row.verification][0] if row.verification else "",
     )

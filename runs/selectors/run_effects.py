@@ -8,7 +8,7 @@ from typing import Any
 
 from runs import exact, lifecycle, models, rights
 from runs.models import reversals
-from runs.selectors import attachments, deciding, keyset, ledger, run_header, run_models, tools
+from runs.selectors import attachments, deciding, keyset, ledger, read_back, run_header, run_models, tools
 
 SIZE = 50
 
@@ -42,6 +42,7 @@ def page(
         if decision.person.display() not in names:
             names.append(decision.person.display())
     undone = _undone(run, rows, may=viewer.may(rights.Act.UNDO))
+    looks = _looks(rows, may=viewer.may(rights.Act.VERIFY))
     return run_models.EffectsPage(
         header=run_header.header(run, viewer, tab="run-effects"),
         rows=tuple(
@@ -50,7 +51,12 @@ def page(
                 reviews,
                 released,
                 receipts.get(row.pk),
-                {**undone[row.pk], "known": known.get(row.pk, ""), "files": files.get(row.pk, ())},
+                {
+                    **undone[row.pk],
+                    **looks[row.pk],
+                    "known": known.get(row.pk, ""),
+                    "files": files.get(row.pk, ()),
+                },
             )
             for row in rows
         ),
@@ -58,6 +64,21 @@ def page(
         token=secrets.token_urlsafe(24),
         draft=draft or run_models.UndoDraft(occurrence_id=0),
     )
+
+
+def _looks(rows: list[Any], *, may: bool) -> dict[int, dict[str, Any]]:
+    """Return, by action, what was read back of its effect, and whether it may be read back now."""
+    looked = read_back.newest([row.occurrence_id for row in rows])
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        effect, look = row.occurrence, looked.get(row.occurrence_id)
+        stands = effect.state == lifecycle.Occurrence.STANDING and effect.first_sent_at is not None
+        idle = look is None or bool(look.outcome)
+        found[row.pk] = {
+            "looked": look,
+            "may_verify": may and stands and idle and tools.verifies(effect.tool),
+        }
+    return found
 
 
 def _undone(run: models.Run, rows: list[Any], *, may: bool) -> dict[int, dict[str, Any]]:

@@ -5,7 +5,7 @@ import decimal
 import enum
 from dataclasses import dataclass
 
-from runs.selectors import attachments, page_models, run_search
+from runs.selectors import attachments, page_models, read_back, run_search
 
 Moment = datetime.datetime
 Amount = decimal.Decimal
@@ -235,6 +235,8 @@ class EffectRow:
     may_undo: bool = False
     undo_run: int | None = None  # the run that takes it back, or has
     undo_sentence: str = ""
+    looked: read_back.ReadBack | None = None
+    may_verify: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,12 @@ def title(name: str) -> str:
     return tool.title if tool and tool.title else name
 
 
+def verifies(name: str) -> bool:
+    """Return whether effects of the tool can be read back."""
+    tool = find(name)
+    return tool is not None and tool.verifies()
+
+
 def decisive(name: str) -> tuple[str, ...]:
     """Return the arguments that a reviewer must look at."""
     tool = find(name)

@@ -172,7 +172,7 @@ class _Trial:
             self.say(f"run() did not succeed without any trouble: {ending.words or ending.how}.")
             return
         self._counted(first, 1, "after one run")
-        self._verified(ending.receipt)
+        self._verified(ending.receipt, first)
         if self.tool.protection == Protection.LOOKUP:
             if self.look([trials.key("other"), first], "after a run") is None:
                 self.say("lookup() did not find an effect by one of its keys.")
@@ -265,11 +265,9 @@ class _Trial:
         if found != wanted:
             self.say(f"{found} effects stand {when}; {wanted} should.")
 
-    def _verified(self, receipt: Receipt | None) -> None:
-        verify = getattr(self.tool, "verify", None)
-        if (
-            verify is not None
-            and receipt is not None
-            and verify.__func__ is not getattr(Tool, "verify", None)
-        ):
-            self.still("verify", lambda: verify(self.args, receipt, self.context()))
+    def _verified(self, receipt: Receipt | None, key: str) -> None:
+        if receipt is None or not self.tool.verifies():
+            return
+        found = self.still("verify", lambda: self.tool.verify(self.args, receipt, self.context(key)))
+        if found is not None and not found.holds:
+            self.say(f"verify() says that what run() has done differs: {found.summary}")

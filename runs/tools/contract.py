@@ -81,6 +81,14 @@ class Preview:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What was read back of an effect: whether it is as the receipt says, and in one sentence what is there."""
+
+    holds: bool
+    summary: str
+
+
 class DidNotHappen(Exception):
     """This attempt provably had no effect. Raise it only with proof; anything else after the intent is unknown."""
 
@@ -172,6 +180,10 @@ class Tool:
         """Return the receipt if the world holds an effect under one of `keys`, else None."""
         raise TypeError(f"{type(self).__name__} can't look up")
 
+    def verify(self, args: Any, receipt: Receipt, ctx: Context) -> Verification | None:
+        """Read back what the receipt says; None where the world can't be asked. It changes no outcome by itself."""
+        return None
+
     def undo(self, args: Any, receipt: Receipt, ctx: Context) -> Receipt:
         """Take back what stands with `receipt`. With it the tool has an undo: an effect of its own, `<name>.undo`."""
         raise TypeError(f"{type(self).__name__} can't undo")
@@ -207,6 +219,11 @@ class Tool:
     def has_precondition(cls) -> bool:
         """Return whether the world must be read again right before acting."""
         return cls.precondition is not Tool.precondition
+
+    @classmethod
+    def verifies(cls) -> bool:
+        """Return whether effects can be read back."""
+        return cls.verify is not Tool.verify
 
     @classmethod
     def schema(cls) -> dict[str, Any]:

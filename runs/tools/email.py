@@ -134,6 +134,18 @@ class SendToFolder(_Send):
                 return _receipt(args.to, _message_id(key), name)
         return None
 
+    def verify(
+        self, args: SendArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Verification:
+        """Return whether the letter stands in the folder, to this address and with this subject."""
+        found = mail_folder.headers(settings.CKPTSITE_MAIL_DIR, ctx.idempotency_key)
+        if found is None:
+            return contract.Verification(holds=False, summary="There is no such letter in the mail folder.")
+        if (found["To"], found["Subject"]) != (args.to, args.subject):
+            said = f"The letter there is to {found['To']}, with the subject {found['Subject']!r}."
+            return contract.Verification(holds=False, summary=said)
+        return contract.Verification(holds=True, summary=f"The letter to {args.to} lies in the mail folder.")
+
 
 class SendBySmtp(_Send):
     """Hand the letter to a mail server. It can't be asked later: only a person can resolve a lost answer."""

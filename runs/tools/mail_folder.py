@@ -7,6 +7,9 @@ import hashlib
 import os
 import re
 import tempfile
+from email import policy
+from email.message import Message
+from email.parser import BytesParser
 from pathlib import Path
 
 from runs.tools import contract
@@ -23,6 +26,15 @@ def find(folder: Path, key: str) -> str | None:
     """Return the name of the letter under `key`, or None."""
     name = f"{file_stem(key)}.eml"
     return name if (Path(folder) / name).is_file() else None
+
+
+def headers(folder: Path, key: str) -> Message | None:
+    """Return the head of the letter under `key`, or None where none stands."""
+    name = find(folder, key)
+    if name is None:
+        return None
+    with (Path(folder) / name).open("rb") as file:
+        return BytesParser(policy=policy.SMTP).parse(file, headersonly=True)
 
 
 def keep(folder: Path, key: str, content: bytes) -> str:

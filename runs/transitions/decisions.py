@@ -249,6 +249,10 @@ def _look_again(review: models.Review, answer: Answer) -> None:
     seen = (
         lifecycle.Occurrence.VOID if answer.verdict == answers.NOT_AT_ALL else lifecycle.Occurrence.STANDING
     )
+    if occurrence.state == lifecycle.Occurrence.STANDING and seen == lifecycle.Occurrence.VOID:
+        # A read-back has put it in question, and so has this person: it is unknown, and then it isn't there.
+        lifecycle.check(lifecycle.OCCURRENCE_MOVES, occurrence.state, lifecycle.Occurrence.UNKNOWN, by="P")
+        occurrence.state = lifecycle.Occurrence.UNKNOWN
     if occurrence.state != seen and occurrence.state == lifecycle.Occurrence.UNKNOWN:
         lifecycle.check(lifecycle.OCCURRENCE_MOVES, occurrence.state, seen, by="P")
         occurrence.state, occurrence.settled_at = seen, clock_time.now()

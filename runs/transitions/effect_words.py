@@ -1,21 +1,26 @@
-"""Making effects findable, and once more what was there before: off the path on which they are done.
+"""What the clock does once for each effect: it is made findable, and read back where its tool can. Off its path.
 
 Each is a commit of its own and harmless when it is done twice.
 """
 
 from __future__ import annotations
 
+import datetime
+
 from django.db.models import Max
+from django.utils import timezone
 
 from runs import lifecycle, models
 from runs.tools import registry
-from runs.transitions import indexing
+from runs.transitions import indexing, verifications
 from runs.transitions.committing import committing
 from runs.transitions.steps import occurrences
 
 BATCH = 100
 BEHIND = 1_000
 """An effect's number may be committed after later ones; so many numbers back are looked at again."""
+JUST_DONE = datetime.timedelta(hours=1)
+"""What was done longer ago is read back only when somebody asks for it."""
 KNOWN = (lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID, lifecycle.Occurrence.UNDONE)
 
 
@@ -57,3 +62,5 @@ def _index(row: models.Occurrence) -> None:
     known = row.state in KNOWN
     receipt = occurrences.receipt(row) if row.state != lifecycle.Occurrence.OPEN else None
     indexing.effect(row, title=title, receipt=receipt, known=known)
+    if row.settled_at is not None and row.settled_at > timezone.now() - JUST_DONE:
+        verifications.begin(row)

@@ -1,4 +1,4 @@
-"""The effects of all runs, and taking one back."""
+"""The effects of all runs, taking one back, and having one read back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs import access, models, rights
 from runs.selectors import effects_files, effects_ledger, run_effects, run_models
-from runs.transitions import refusals, undos
+from runs.transitions import refusals, undos, verifications
 from runs.views import doors
 
 
@@ -34,10 +34,7 @@ def undo(request: doors.Request, run_id: int) -> HttpResponse:
     """Ask that an effect be taken back: 422 for what can't be, 409 for what is already; the reason is kept."""
     run = access.run_for(request.user, run_id)
     access.require(request.user, rights.Act.UNDO)
-    number = request.POST.get("occurrence", "")
-    effect = access.effect_for(
-        request.user, run, int(number) if number.isdecimal() and len(number) < 10 else 0
-    )
+    effect = access.effect_for(request.user, run, _number(request.POST.get("occurrence", "")))
     reason, token = request.POST.get("reason", ""), request.POST.get("token", "")
     try:
         asked = undos.ask(effect.pk, reason=reason, by=doors.actor(request), token=token)
@@ -48,6 +45,27 @@ def undo(request: doors.Request, run_id: int) -> HttpResponse:
     here = "It" if asked.pk == run.pk else f"Run {asked.pk}"
     messages.success(request, f"Asked for. {here} takes it back as soon as policy and people let it.")
     return doors.lead(request, reverse("run", args=[asked.pk]))
+
+
+@require_POST
+@doors.allowed(rights.Act.VIEW)
+def verify(request: doors.Request, run_id: int) -> HttpResponse:
+    """Have an effect read back; the page shows what was found as soon as a worker has looked."""
+    run = access.run_for(request.user, run_id)
+    access.require(request.user, rights.Act.VERIFY)
+    effect = access.effect_for(request.user, run, _number(request.POST.get("occurrence", "")))
+    try:
+        verifications.ask(effect.pk, by=doors.actor(request))
+    except (refusals.Invalid, refusals.Stale) as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "A worker reads it back; what it finds stands here in a moment.")
+    return doors.lead(request, reverse("run-effects", args=[run.pk]))
+
+
+def _number(text: str) -> int:
+    """Return a number of a form, or one that no effect has."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _again(request: doors.Request, run: models.Run, effect: int, error: str, *, status: int) -> HttpResponse:

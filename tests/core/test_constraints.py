@@ -97,6 +97,12 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_snooze_one_each": lambda: twice(
         models.Snooze.objects.create, review=rows.review(), person=rows.user(), until=timezone.now()
     ),
+    "runs_verification_one_open": lambda: twice(
+        models.Verification.objects.create, occurrence=rows.occurrence()
+    ),
+    "runs_verification_done_says": lambda: models.Verification.objects.create(
+        occurrence=rows.occurrence(), outcome="holds"
+    ),
     "runs_words_one_a_run": lambda: twice(models.Words.objects.create, run=rows.run(), words=""),
     "runs_savedview_one_name": lambda: twice(
         models.SavedView.objects.create, owner=rows.user(), name="Mine", query="tier=2"

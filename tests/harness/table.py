@@ -43,6 +43,7 @@ _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
 _RESTORE = "the database is another one than before: the tests of restores play it"
 _DESK = "somebody arranges their own lists, or signs in: no run comes to it or is touched by it"
+_LOOK = "an effect is read back beside its run: the tests of reading back play it"
 NOT_IN_A_RUN = {
     **dict.fromkeys(("snooze", "snoozed", "view", "sign_in", "person_changed"), _DESK),
     **dict.fromkeys(
@@ -65,6 +66,10 @@ NOT_IN_A_RUN = {
     "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
     "ask_plan": _EDIT,
     "index": "the clock makes effects findable by their words, and no run comes to it: the tests of the search play it",
+    "verify_asked": _LOOK,
+    "verified": _LOOK,
+    "verify_again": _LOOK,
+    "verify": _LOOK,
     "edit_plan": _EDIT,
     "read_intent": "a reply that reads and acts: the tests of one statement play it",
 }

@@ -30,6 +30,7 @@ ONLY_POST = {
     "run-stop": {"reviewer", "operator", "admin"},
     "run-retry": {"operator", "admin"},
     "run-undo": {"reviewer", "operator", "admin"},
+    "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
     "switch": {"admin"},
     "audit-check": {"auditor", "admin"},
