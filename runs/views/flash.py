@@ -29,7 +29,8 @@ def following(next_id: int | None, *, done: int, back: str = "") -> str:
 def onwards(next_id: int | None, *, back: str, told: Mapping[str, int] | None = None) -> str:
     """Return the address of the next question, or of the inbox where there is none.
 
-    `back` is the query string of the list that the person works through; it goes along.
+    `back` is the query string of the list that the person works through; it goes along. The next question isn't fetched
+    beforehand: it has to be shown as it stands then, and asking whether it still does takes as long as drawing it.
     """
     if next_id:
         query = urlencode({**(told or {}), **({CAME_FROM: back} if back else {})})
