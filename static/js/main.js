@@ -40,10 +40,14 @@ const rare = {
 async function join(mark) {
   const wanted = rare[mark];
   delete rare[mark];
-  const module = await wanted();
-  module.start?.();
-  module.refresh?.();
-  modules.push(module);
+  try {
+    const module = await wanted();
+    module.start?.();
+    module.refresh?.();
+    modules.push(module);
+  } catch {
+    rare[mark] = wanted; // the page is being left, or the line is down: the next change of the page asks again
+  }
 }
 
 const refresh = () => {

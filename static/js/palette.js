@@ -1,6 +1,6 @@
 // Ctrl+K opens the palette, which is fetched as soon as somebody holds Ctrl or points at its button.
-const fetched = () => import("./commands.js");
-const open = async () => (await fetched()).open();
+const fetched = () => import("./commands.js").catch(() => null);
+const open = async () => (await fetched())?.open();
 
 export function start() {
   window.addEventListener("keydown", (event) => {
