@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from runs import calls, models
-from runs.models import columns
+from runs.models import alike, columns
 from runs.policies import parsing, rules
 from runs.tools.contract import Tool
 from runs.transitions import considered, steps
@@ -65,7 +65,7 @@ def ask(
 
     A rule for targets that were never reached asks the call's preview, which may ask the world.
     """
-    key = (agent, tool.name, never_allow, call.run.mode, considered.labels(call.run))
+    key = (agent, tool.name, never_allow, call.run.mode, alike.labels(call.run))
     if key not in policy.asked:
         policy.asked[key] = _ask(policy.rules, considered.facts(call.run, tool, agent=agent), never_allow)
     known = policy.asked[key]
@@ -88,7 +88,7 @@ def _bounded(found: rules.Verdict, never_allow: bool) -> steps.Verdict:
 
 def asking(policy: InForce, call: Considered, *, agent: str) -> steps.Verdict:
     """Return who answers the agent's questions, by when, and whether it may ask: what a rule for `ask_human` says."""
-    mode, labels = str(call.run.mode), considered.labels(call.run)
+    mode, labels = str(call.run.mode), alike.labels(call.run)
     facts = rules.Facts(agent=agent, tool=calls.ASK, effect="read", tier=0, mode=mode, labels=labels)
     found = rules.evaluate(policy.rules, facts, call)
     return _stored(found.verdict, found)

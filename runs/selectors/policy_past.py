@@ -11,7 +11,8 @@ from typing import Any
 from django.db.models import Min
 from django.db.models.functions import Coalesce
 
-from runs import exact, lifecycle, models
+from runs import lifecycle, models
+from runs.models import alike
 from runs.policies import rules
 from runs.tools import registry
 
@@ -33,7 +34,7 @@ def facts(action: models.Action) -> rules.Facts:
         tier=tier,
         protection=action.protection,
         mode=str(run.mode),
-        labels=tuple(sorted(run.labels.items())) if run.labels else (),
+        labels=alike.labels(run),
         open_world=world,
     )
 
@@ -66,7 +67,11 @@ class Past:
     @cached_property
     def reached(self) -> dict[str, datetime.datetime]:
         """When a target was first reached with what people released."""
-        wanted = {digest for action in self.actions if (digest := _target(action)) is not None}
+        wanted = {
+            digest
+            for action in self.actions
+            if (digest := alike.target(action.tool, action.preview)) is not None
+        }
         rows = models.Review.objects.filter(
             target__in=wanted, status=lifecycle.Review.APPROVED, action__status=lifecycle.Action.SUCCEEDED
         )
@@ -108,13 +113,13 @@ class _Call(Mapping[str, Any]):
                     raise rules.Unknown("its arguments stand in an earlier attempt.")
                 return past.arguments[action.pk]
             case "run":
-                return _run(action.run)
+                return alike.of_run(action.run)
             case "duplicate":
                 return action.duplicate_of_id is not None
             case "deviation":
                 return action.pk in past.deviating
             case "first_time":
-                target = _target(action)
+                target = alike.target(action.tool, action.preview)
                 if target is None:
                     raise rules.Unknown("it was never said what it reaches.")
                 first = past.reached.get(target)
@@ -139,22 +144,3 @@ class _Call(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(rules.MARKS) + 1 + len(rules.NAMES)
-
-
-def _target(action: models.Action) -> str | None:
-    """Return the digest of tool and target, as questions keep it."""
-    named = str((action.preview or {}).get("target") or "").strip().casefold()
-    return exact.digest_of([action.tool, named]) if named else None
-
-
-def _run(run: models.Run) -> dict[str, Any]:
-    return {
-        "id": run.pk,
-        "title": run.title,
-        "agent": run.agent_version.agent.name,
-        "mode": run.mode,
-        "labels": run.labels,
-        "input": run.input,
-        "attempt": len(run.path) + 1,
-        "started_by": run.created_by.get_username(),
-    }

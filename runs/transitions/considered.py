@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models.functions import Coalesce
 
 from runs import lifecycle, models
+from runs.models import alike
 from runs.policies import rules
 from runs.tools.contract import Tool
 from runs.transitions import clock_time
-from runs.transitions.steps import likeness
 
 _DAY = 86_400.0
 
@@ -61,17 +61,7 @@ class Considered(Mapping[str, Any]):
         return self._arguments()
 
     def _about_run(self) -> dict[str, Any]:
-        run = self.run
-        return {
-            "id": run.pk,
-            "title": run.title,
-            "agent": run.agent_version.agent.name,
-            "mode": run.mode,
-            "labels": run.labels,
-            "input": run.input,
-            "attempt": len(run.path) + 1,
-            "started_by": run.created_by.get_username(),
-        }
+        return alike.of_run(self.run)
 
     def _budget(self) -> dict[str, Any]:
         """Return for each measure what the run has used, and the limit of its lineage with what is left, or null."""
@@ -99,7 +89,7 @@ class Considered(Mapping[str, Any]):
             raise
         except Exception as error:
             raise rules.Unknown(f"what will happen could not be worked out: {error}") from error
-        target = likeness.reached(self._tool, shown)
+        target = alike.target(self._tool, shown)
         if target is None:
             raise rules.Unknown("its preview names no target.")
         return not models.Review.objects.filter(
@@ -138,11 +128,6 @@ def facts(run: models.Run, tool: Tool | type[Tool], *, agent: str) -> rules.Fact
         tier=tool.risk(),
         protection=str(tool.protection),
         mode=str(run.mode),
-        labels=labels(run),
+        labels=alike.labels(run),
         open_world=tool.open_world,
     )
-
-
-def labels(run: models.Run) -> tuple[tuple[str, str], ...]:
-    """Return the run's labels, by name."""
-    return tuple(sorted(run.labels.items())) if run.labels else ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runs import exact, models
+from runs.models import alike
 
 
 def shape(action: models.Action, arguments: Any) -> str:
@@ -15,13 +16,7 @@ def shape(action: models.Action, arguments: Any) -> str:
 
 def target(action: models.Action) -> str | None:
     """Return the digest of tool and whom or what it reaches, as its preview says; None where it names nothing."""
-    return reached(action.tool, action.preview)
-
-
-def reached(tool: str, preview: Mapping[str, Any] | None) -> str | None:
-    """Return the digest of tool and target of what this preview says; None where it names nothing."""
-    named = str((preview or {}).get("target") or "").strip().casefold()
-    return exact.digest_of([tool, named]) if named else None
+    return alike.target(action.tool, action.preview)
 
 
 def same(action: models.Action) -> str:
