@@ -16,14 +16,18 @@ from runs.transitions.actor import Actor
 
 
 class Api(NinjaAPI):
-    """Ninja's, with everything in its description that stands before the operations."""
+    """Ninja's, with everything in its description that stands before the operations; it is made once."""
+
+    described: OpenAPISchema | None = None
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
         """Return the OpenAPI document."""
-        made = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
-        return cast(OpenAPISchema, described.whole(made))
+        if self.described is None:
+            made = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+            self.described = cast(OpenAPISchema, described.whole(made))
+        return self.described
 
 
 api = Api(

@@ -23,7 +23,7 @@ from tests.api.conftest import Give
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-EXAMPLES = int(os.environ.get("CKPTSITE_FUZZ", "6"))
+EXAMPLES = int(os.environ.get("CKPTSITE_FUZZ", "3"))
 ENDLESS = "stream_changes"
 OPERATIONS = 14
 """All but the endless one."""
@@ -42,6 +42,7 @@ def test_every_operation_answers_as_its_description_says(
         checks.content_type_conformance,
         checks.response_schema_conformance,
     ]
+    headers = program.headers() | {"Accept-Encoding": "identity"}  # its transport unpacks nothing
     there = st.sampled_from([run.pk for run in house.runs])
     asked = st.sampled_from(list(models.Review.objects.values_list("pk", flat=True)))
     codes: dict[str, set[int]] = {}
@@ -62,7 +63,7 @@ def test_every_operation_answers_as_its_description_says(
             for name, number in {"run_id": run, "review_id": review}.items():
                 if name in case.path_parameters and isinstance(case.path_parameters[name], int):
                     case.path_parameters[name] = number  # nearly no number is anything's
-            response = case.call_and_validate(headers=program.headers(), checks=held)
+            response = case.call_and_validate(headers=headers, checks=held)
             codes.setdefault(case.operation.label, set()).add(response.status_code)
 
         play()

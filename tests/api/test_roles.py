@@ -70,6 +70,8 @@ def test_every_operation_for_every_role(who: factories.People, house: factories.
             user.groups.set([] if role == "nobody" else user.groups.all())
             stopped = {"stop_run", "pause_run"}
             for method, path, name in paths:
+                if method == "get" and kind == "agent" and role != "viewer":
+                    continue  # reading is the same for both kinds
                 run = house.stopped if name in stopped else house.asked
                 place = path.format(run_id=run.pk, review_id=review.pk)
                 answer = program.get(place) if method == "get" else program.post(place, BODIES.get(name, {}))
