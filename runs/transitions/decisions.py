@@ -245,15 +245,12 @@ def _tell(run: models.Run, review: models.Review, answer: Answer, by: Actor) -> 
 
 def _look_again(review: models.Review, answer: Answer) -> None:
     """Somebody has looked where evidence and record contradict each other: what they saw is what is so."""
-    occurrence = answers.contradicted(review)
-    seen = (
-        lifecycle.Occurrence.VOID if answer.verdict == answers.NOT_AT_ALL else lifecycle.Occurrence.STANDING
-    )
-    if occurrence.state == lifecycle.Occurrence.STANDING and seen == lifecycle.Occurrence.VOID:
-        # A read-back has put it in question, and so has this person: it is unknown, and then it isn't there.
-        lifecycle.check(lifecycle.OCCURRENCE_MOVES, occurrence.state, lifecycle.Occurrence.UNKNOWN, by="P")
-        occurrence.state = lifecycle.Occurrence.UNKNOWN
-    if occurrence.state != seen and occurrence.state == lifecycle.Occurrence.UNKNOWN:
+    occurrence, states = answers.contradicted(review), lifecycle.Occurrence
+    seen = states.VOID if answer.verdict == answers.NOT_AT_ALL else states.STANDING
+    if occurrence.state == states.STANDING and seen == states.VOID:
+        unknown = states.UNKNOWN  # a read-back has put it in question, and so has this person
+        occurrence.state = log.moved(occurrence.state, lifecycle.OCCURRENCE_MOVES, unknown, by="P")
+    if occurrence.state != seen and occurrence.state == states.UNKNOWN:
         lifecycle.check(lifecycle.OCCURRENCE_MOVES, occurrence.state, seen, by="P")
         occurrence.state, occurrence.settled_at = seen, clock_time.now()
         occurrence.save(update_fields=["state", "settled_at"])

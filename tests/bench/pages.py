@@ -50,8 +50,8 @@ SLOW_LINE = {
 _RUNS = """
 INSERT INTO runs_run SELECT (jsonb_populate_record(r, jsonb_build_object('id', 1000 + n, 'root_id', 1000 + n,
   'start_token', 'filled-' || n, 'title', 'Open invoices, filled ' || n, 'status', 'cancelled', 'reason', '',
-  'ended_at', now(), 'position', %(lines)s, 'head', repeat('0', 64)))).*
-FROM (SELECT * FROM runs_run ORDER BY id LIMIT 1) r, generate_series(1, %(runs)s) n
+  'ended_at', now(), 'position', %(lines)s))).*
+FROM runs_run r, generate_series(1, %(runs)s) n WHERE r.id = (SELECT min(id) FROM runs_run)
 """
 _LINES = """
 INSERT INTO runs_entry (run_id, position, kind, content, head, created_at)

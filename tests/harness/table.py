@@ -43,34 +43,26 @@ _DEPLOY = "a deploy changes a tool under the run: the tests of pinned tools play
 _EDIT = "somebody changes or gates the plan: the tests of plan edits play it"
 _RESTORE = "the database is another one than before: the tests of restores play it"
 _DESK = "somebody arranges their own lists, or signs in: no run comes to it or is touched by it"
-_LOOK = "an effect is read back beside its run: the tests of reading back play it"
+_BESIDE = (
+    "the clock indexes and reads back beside the run: the tests of the search and of reading back play it"
+)
 NOT_IN_A_RUN = {
+    **dict.fromkeys(("index", "verify_asked", "verified", "verify_again", "verify"), _BESIDE),
     **dict.fromkeys(("snooze", "snoozed", "view", "sign_in", "person_changed"), _DESK),
     **dict.fromkeys(
         ("token", "token_revoke", "api_claim", "api_forget"), "of programs' requests, and whose they are"
     ),
-    **dict.fromkeys(
-        ("ask_check", "check_chain"), "the clock follows the audit chain for who asked: no run comes to it"
-    ),
+    **dict.fromkeys(("ask_check", "check_chain"), "the clock follows the audit chain: no run comes to it"),
     "climb": "it adds people to a question, as does the next: the tests of ladders play it",
     "hand_over": "it adds people to a question: the tests of wider answers play it",
     "first_administrator": "made from the set-up page, before there is any run",
-    "ask_pins": _DEPLOY,
-    "settle_pins": _DEPLOY,
-    "overtake": _DEPLOY,
+    **dict.fromkeys(("ask_pins", "settle_pins", "overtake"), _DEPLOY),
     "adopt": "the first worker of a new database makes it, before it looks at any run",
     "gone": "a clock ends what stands still on its own machine: the tests of lost processes play it",
-    "restored": _RESTORE,
-    "release_restored": _RESTORE,
+    **dict.fromkeys(("restored", "release_restored"), _RESTORE),
     "seal": "an administrator seals what has ended: no run of it comes to this or is touched by it",
     "escalate": "it adds people to a question, and no run comes to it: the tests of deadlines play it",
-    "ask_plan": _EDIT,
-    "index": "the clock makes effects findable by their words, and no run comes to it: the tests of the search play it",
-    "verify_asked": _LOOK,
-    "verified": _LOOK,
-    "verify_again": _LOOK,
-    "verify": _LOOK,
-    "edit_plan": _EDIT,
+    **dict.fromkeys(("ask_plan", "edit_plan"), _EDIT),
     "read_intent": "a reply that reads and acts: the tests of one statement play it",
 }
 """Kinds without a row, and why."""
