@@ -122,8 +122,10 @@ def file_for(user: Person, run_id: int, sha256: str) -> tuple[str, bytes]:
     lines = models.Entry.objects.filter(cuts.on([(int(at), int(last)) for at, last in cuts.of(run)]))
     # A text in a line can't hold this, its quotation marks are escaped.
     lines = lines.alias(stored=Cast("content", TextField())).filter(stored__contains=f'"sha256":"{sha256}"')
-    content = lines.order_by("position").values_list("content", flat=True).first()
-    name = next((path for path, digest in filerefs.named(content) if digest == sha256), None)
+    contents = lines.order_by("position").values_list("content", flat=True).iterator(20)
+    # Not only the first of them: what an agent says may hold the digest, and be no file's name.
+    named = (path for content in contents for path, digest in filerefs.named(content) if digest == sha256)
+    name = next(named, None)
     blob = None if name is None else models.Blob.objects.filter(sha256=sha256).first()
     if name is None or blob is None:
         raise Http404("There is no such file here.")
