@@ -11,7 +11,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
 from runs.selectors import records
-from runs.transitions import answers, redrives
+from runs.transitions import redrives
 
 Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -128,7 +128,6 @@ class Fault(Schema):
 
 Problem.model_rebuild()
 assert redrives.DISPOSITIONS == ("keep", "again", "undo_first")
-VERDICTS = tuple(dict.fromkeys(verb for verbs in answers.ANSWERS.values() for verb in verbs))
 
 
 class NotBase64(ValueError):
