@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db.models import prefetch_related_objects
 
 from runs import lifecycle, models, planner, state
 from runs.engine import verdicts
@@ -32,6 +31,8 @@ WINDOW = 32
 """How many open plan steps a provider sees at once."""
 
 OPEN_STEPS = (lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
+
+_OPEN = b"{%s}" % ",".join(lifecycle.ACTION_OPEN).encode()
 
 _CALL_KINDS = (
     lifecycle.EntryKind.REPLY,
@@ -136,9 +137,12 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
 
 def _open_actions(run: models.Run) -> list[models.Action]:
     """Return the run's open actions, those that name occurrences with them."""
-    rows = list(paths.open_actions(run))
-    if any(row.occurrence_id or row.blocked_by_id for row in rows):
-        prefetch_related_objects(rows, "occurrence", "blocked_by")
+    rows = columns.fetch(
+        models.Action,
+        "run_id = $1 AND reply_position >= $2 AND status = ANY($3::varchar[])",
+        [columns.number(run.pk), columns.number(run.reply_position), _OPEN],
+    )
+    columns.follow(rows, "occurrence", "blocked_by")
     return rows
 
 

@@ -41,6 +41,20 @@ def one(model: type[Row], where: str, *numbers: int) -> Row:
     return found[0]
 
 
+def follow(rows: Iterable[Model], *names: str) -> None:
+    """Give the rows those that these foreign keys of theirs name, in one question for each key that names any."""
+    held = list(rows)
+    for name in names:
+        key: Any = held[0]._meta.get_field(name) if held else None
+        wanted = {row.__dict__[key.attname] for row in held} - {None} if key else set()
+        if not wanted:
+            continue
+        found = {row.pk: row for row in fetch(key.related_model, "id = ANY($1::bigint[])", [numbers(wanted)])}
+        for row in held:
+            number = row.__dict__[key.attname]
+            row._state.fields_cache[name] = None if number is None else found[number]
+
+
 def _made(model: type[Row], readers: Sequence[tuple[str, Read]], raw: wire.Row) -> Row:
     new = model.__new__(model)
     state = new._state = ModelState()
@@ -112,15 +126,26 @@ def number(value: int | None) -> bytes | None:
     return None if value is None else b"%d" % value
 
 
+def numbers(values: Iterable[int]) -> bytes:
+    """Return whole numbers as the server reads an array of them."""
+    return b"{%s}" % b",".join(b"%d" % value for value in values)
+
+
 def moment(value: bytes) -> datetime.datetime:
     """Return a moment as the server writes it, which is in UTC on Django's connections."""
     return datetime.datetime.fromisoformat(value.decode())
+
+
+def day(value: bytes) -> datetime.date:
+    """Return a day as the server writes it."""
+    return datetime.date.fromisoformat(value.decode())
 
 
 _KINDS: tuple[tuple[type, Write, Read], ...] = (
     (ExactField, lambda value: exact.text_of(value).encode(), json.loads),
     (DigestField, digest, lambda value: value[2:].decode()),
     (fields.DateTimeField, lambda value: value.isoformat().encode(), moment),
+    (fields.DateField, lambda value: value.isoformat().encode(), day),
     (fields.BooleanField, lambda value: b"t" if value else b"f", lambda value: value == b"t"),
     (fields.IntegerField, lambda value: b"%d" % value, int),
     (fields.FloatField, lambda value: repr(value).encode(), float),

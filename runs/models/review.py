@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 
 from django.apps import apps
@@ -11,7 +12,16 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from runs import lifecycle
+from runs.models import columns, wire
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
+from runs.models.user import roles_of
+
+_VOTERS = """
+SELECT u.is_superuser, array_to_json(ARRAY(
+  SELECT g.name FROM runs_user_groups m JOIN auth_group g ON g.id = m.group_id WHERE m.user_id = u.id))
+FROM runs_decision d JOIN runs_user u ON u.id = d.person_id LEFT JOIN runs_apitoken t ON t.id = d.through_id
+WHERE d.review_id = $1 AND d.revision = $2 AND d.verdict = 'approve' AND u.is_active AND t.revoked_at IS NULL
+"""
 
 
 class Review(models.Model):
@@ -111,6 +121,11 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"review {self.pk} {self.kind}"
+
+    def voters(self) -> list[frozenset[str]]:
+        """Return the roles, as they are now, of each who approved this revision, but through a token taken back."""
+        found = wire.execute(_VOTERS, [columns.number(self.pk), columns.number(self.revision)])
+        return [roles_of(json.loads(groups or b"[]"), superuser=top == b"t") for top, groups in found]
 
     def why_apart(self, user_id: int, *, written: Collection[int] | None = None) -> str:
         """Return what this person did to what is asked about, for where somebody else must release it, or nothing.

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import AbstractUser
 
 from runs import rights
+
+
+def roles_of(groups: Iterable[str], *, superuser: bool) -> frozenset[str]:
+    """Return the roles of an active person in these groups."""
+    return frozenset(groups) | ({rights.ADMIN} if superuser else frozenset())
 
 
 class User(AbstractUser):
@@ -20,8 +27,7 @@ class User(AbstractUser):
         """Return the names of the person's groups, narrowed to what their token is for; none while inactive."""
         if not self.is_active:
             return frozenset()
-        names = frozenset(self.groups.values_list("name", flat=True))
-        names = names | {rights.ADMIN} if self.is_superuser else names
+        names = roles_of(self.groups.values_list("name", flat=True), superuser=self.is_superuser)
         return names if self.through is None else rights.Held.through(names, self.through)
 
     def display(self) -> str:

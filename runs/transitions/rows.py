@@ -1,12 +1,13 @@
-"""Changing a row in the columns that differ from what was read, without Django's query compiler."""
+"""Writing rows without Django's query compiler: a new one whole, a changed one where it differs from what was read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Field, Model
+from django.db.models.fields import NOT_PROVIDED
 
 from runs.models import columns, wire
 
@@ -22,6 +23,38 @@ def update(row: Model, before: Mapping[str, Any]) -> None:
         text,
         [*(write(held[name]) for name, write in zip(changed, converts, strict=True)), columns.number(row.pk)],
     )
+
+
+def insert(row: Model) -> None:
+    """Write a new row, and give it its number and whatever else the database sets by itself."""
+    text, converts, given = _insert(type(row))
+    held = row.__dict__
+    (told,) = wire.execute(text, [write(held[name]) for name, write in converts])
+    for (name, read), value in zip(given, told, strict=True):
+        held[name] = None if value is None else read(value)
+    row._state.adding, row._state.db = False, "default"
+
+
+@lru_cache(maxsize=32)
+def _insert(
+    model: type[Model],
+) -> tuple[str, tuple[tuple[str, columns.Write], ...], tuple[tuple[str, columns.Read], ...]]:
+    known = model._meta.concrete_fields
+    given = [field for field in known if field.primary_key or field.db_default is not NOT_PROVIDED]
+    mine = [field for field in known if field not in given]
+    text = (
+        f"INSERT INTO {model._meta.db_table} ({', '.join(_quoted(mine))})"
+        f" VALUES ({', '.join(f'%s::{columns.cast(field)}' for field in mine)}) RETURNING {', '.join(_quoted(given))}"
+    )
+    return (
+        columns.numbered(text),
+        tuple((field.attname, columns.writer(field)) for field in mine),
+        tuple((field.attname, columns.reader(field)) for field in given),
+    )
+
+
+def _quoted(fields: Iterable[Field[Any, Any]]) -> list[str]:
+    return [f'"{field.column}"' for field in fields]
 
 
 @lru_cache(maxsize=256)

@@ -10,10 +10,22 @@ from functools import lru_cache
 
 from ckptsite.services import processes
 from runs import lifecycle, models
+from runs.models import columns, wire
 from runs.transitions import clock_time
 from runs.transitions.committing import committing
 
 BATCH = 50
+
+_NOTE = """
+WITH held AS (
+  UPDATE runs_tenure SET fence = $2::bigint, host = $3::varchar, pid = $4::integer, started = $5::varchar,
+    alone = $6::boolean, claimed_at = clock_timestamp()
+  WHERE run_id = $1::bigint AND lost_at IS NULL RETURNING 1)
+INSERT INTO runs_tenure (run_id, fence, host, pid, started, alone, claimed_at)
+SELECT $1::bigint, $2::bigint, $3::varchar, $4::integer, $5::varchar, $6::boolean, clock_timestamp()
+WHERE NOT EXISTS (SELECT FROM held)
+"""
+"""Uses the run's row again where its claim was handed back; of a claim that was lost the row stays."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +57,21 @@ def _known(pid: int) -> tuple[str, str]:
 
 def note(run_id: int, fence: int, *, took_over: bool) -> None:
     """Note that this process holds the claim with this fence. The caller's transaction has locked the run."""
-    held = models.Tenure.objects.filter(run=run_id, lost_at__isnull=True)
     if took_over:
-        held.update(lost_at=clock_time.now())
+        models.Tenure.objects.filter(run=run_id, lost_at__isnull=True).update(lost_at=clock_time.now())
     mine = me()
-    now = {
-        "fence": fence, "host": mine.host, "pid": mine.pid, "started": mine.started, "alone": mine.alone,
-        "claimed_at": clock_time.now(),
-    }  # fmt: skip
-    if took_over or not held.update(**now):
-        models.Tenure.objects.create(run_id=run_id, **now)
+    word, number = columns.word, columns.number
+    wire.execute(
+        _NOTE,
+        [
+            number(run_id),
+            number(fence),
+            word(mine.host),
+            number(mine.pid),
+            word(mine.started),
+            b"t" if mine.alone else b"f",
+        ],
+    )
 
 
 def lose() -> int:

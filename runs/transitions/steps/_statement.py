@@ -60,6 +60,10 @@ class Work:
         """Return the action of a call, safe to change."""
         raise NotImplementedError
 
+    def numbered(self, action_id: int) -> models.Action:
+        """Return the action of this number, safe to change: of this run, or one of an earlier attempt."""
+        raise NotImplementedError
+
     def occurrence(self, row: models.Occurrence) -> models.Occurrence:
         """Return the occurrence, safe to change."""
         raise NotImplementedError
@@ -121,13 +125,24 @@ class Locked(Work):
             self._actions[call] = self._known(columns.one(models.Action, _OF_CALL, self.run.pk, *call))
         return self._actions[call]
 
+    def numbered(self, action_id: int) -> models.Action:
+        """Return the locked action of this number."""
+        known = next((row for row in self._actions.values() if row.pk == action_id), None)
+        if known is not None:
+            return known
+        row = self._known(columns.one(models.Action, "id = $1 FOR UPDATE", action_id))
+        if row.run_id == self.run.pk:
+            self._actions[row.reply_position, row.call_index] = row
+        return row
+
     def occurrence(self, row: models.Occurrence) -> models.Occurrence:
         """Return the locked occurrence."""
         return self._known(columns.one(models.Occurrence, "id = $1 FOR UPDATE", row.pk))
 
     def add(self, row: models.Action | models.Occurrence) -> None:
         """Write a new row at once."""
-        row.save(force_insert=True)
+        rows.insert(row)
+        self._before[id(row)] = dict(row.__dict__)
 
     def save(self, row: models.Action | models.Occurrence, *names: str) -> None:
         """Write the row at once, whatever a body has changed of it on the way."""

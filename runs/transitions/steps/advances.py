@@ -12,15 +12,15 @@ run's counter, from each of these accounts. {} is a run without limits, null one
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 
 from runs import measures, models
+from runs.models import columns, wire
 
 CHUNKS = 10
 """A chunk is the tenth part of the tightest limit, at least 1."""
@@ -73,7 +73,7 @@ def take(run: models.Run, now: datetime.datetime, *, need: Mapping[str, int] = N
         run.advance = {}
         for measure in measures.Measure:
             _grant(run, measure, [row for row in current if row.measure == measure], used, need)
-    models.Account.objects.bulk_update(accounts, ["spent", "advanced", "over"])
+    _write(accounts)
     return short
 
 
@@ -82,7 +82,7 @@ def give_back(run: models.Run) -> None:
     if run.advance:
         accounts = _locked(run, (), {})
         _settle(run, run.used(), accounts)
-        models.Account.objects.bulk_update(accounts, ["spent", "advanced", "over"])
+        _write(accounts)
     run.advance = None
 
 
@@ -140,18 +140,41 @@ def _locked(
 
     Those that are wanted and missing are opened.
     """
-    named = Q(pk__in=[number for held in (run.advance or {}).values() for number in held["accounts"]])
-    for root, agent, day in scopes:
-        named |= Q(root=root, agent=agent, day=day)
-    rows = models.Account.objects.select_for_update(of=("self",)).filter(named).order_by("pk")
-    found = list(rows)
+    held = {number for held in (run.advance or {}).values() for number in held["accounts"]}
+    values: columns.Values = [columns.numbers(held)]
+    named = "id = ANY($1::bigint[])"
+    for scope in scopes:  # None is no value here: each scope says which of its three there are
+        for column, value in zip(("root_id", "agent_id", "day"), scope, strict=True):
+            joint = " OR (" if column == "root_id" else " AND "
+            if value is None:
+                named += f"{joint}{column} IS NULL"
+            else:
+                values.append(str(value).encode())
+                named += f"{joint}{column} = ${len(values)}"
+        named += ")"
+    named += " ORDER BY id FOR UPDATE"
+    found = columns.fetch(models.Account, named, values)
     missing = wanted.keys() - {_key(account) for account in found}
     if missing:
         models.Account.objects.bulk_create(
             [wanted[key] for key in wanted if key in missing], ignore_conflicts=True
         )
-        found = list(rows.all())
+        found = columns.fetch(models.Account, named, values)
     return found
+
+
+_WRITE = """
+UPDATE runs_account a SET spent = v.spent, advanced = v.advanced, over = v.over
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) v (id, spent, advanced, over) WHERE a.id = v.id
+"""
+
+
+def _write(accounts: Sequence[models.Account]) -> None:
+    """Write what is used and reserved of these locked accounts."""
+    if not accounts:
+        return
+    rows = [(account.pk, account.spent, account.advanced, account.over) for account in accounts]
+    wire.execute(_WRITE, [columns.numbers(column) for column in zip(*rows, strict=True)])
 
 
 def _settle(run: models.Run, used: Mapping[str, int], accounts: Iterable[models.Account]) -> None:

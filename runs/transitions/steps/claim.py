@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, models, points
-from runs.models import paths
+from runs.models import columns, paths
 from runs.models.run import FORMAT
 from runs.tools import registry
 from runs.transitions import clock_time, inbox, log, rows, tenures
@@ -75,7 +75,7 @@ def _takeable(run: models.Run, now: object) -> bool:
 
 def _switched_off(run: models.Run) -> bool:
     """Return whether a switch keeps this run from being taken up; one that was cut off is taken over all the same."""
-    installation = models.Installation.objects.get(pk=1)
+    installation = columns.one(models.Installation, "id = $1", 1)
     paused = installation.paused("agent")
     return installation.halted or bool(paused and run.agent_version.agent.name in paused)
 

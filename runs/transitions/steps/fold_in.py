@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runs import lifecycle, models
+from runs.models import columns
 from runs.transitions import clock_time, evidence, inbox, words
 from runs.transitions.steps import (
     closing,
@@ -25,11 +26,9 @@ Kind = models.Fact.Kind
 def fold_in(claim: Claim, check: undos.Check) -> int:
     """Return the number of facts folded in; `check` checks an undo that was asked for. Refuses LostAuthority."""
     with fenced(claim, "fold_in") as work:
-        facts = list(
-            models.Fact.objects.filter(run=work.run, number__gt=work.run.folded)
-            .select_related("by")
-            .order_by("number")
-        )
+        since = [columns.number(work.run.pk), columns.number(work.run.folded)]
+        facts = columns.fetch(models.Fact, "run_id = $1 AND number > $2 ORDER BY number", since)
+        columns.follow(facts, "by")
         for fact in facts:
             work.log.stamp = {"fact": [fact.number, inbox.digest(fact)]}
             _fold(work, fact, check)
@@ -82,12 +81,8 @@ def _who(fact: models.Fact) -> str:
 
 
 def _subject(work: Work, fact: models.Fact) -> tuple[models.Review, models.Action | None]:
-    review = models.Review.objects.select_related("action").get(pk=fact.content["review"], run=work.run)
-    if review.action is None:
-        return review, None
-    if review.action.run_id != work.run.pk:  # an earlier attempt's effect that this one waits for
-        return review, models.Action.objects.select_for_update(of=("self",)).get(pk=review.action_id or 0)
-    return review, work.action((review.action.reply_position, review.action.call_index))
+    review = columns.one(models.Review, "id = $1 AND run_id = $2", fact.content["review"], work.run.pk)
+    return review, None if review.action_id is None else work.numbered(review.action_id)
 
 
 def _decision(work: Work, fact: models.Fact, check: undos.Check) -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from runs import exact, lifecycle, models, rights
 from runs.models import columns
 from runs.state import CallId
-from runs.transitions import clock_time, log, restores, undoing
+from runs.transitions import clock_time, log, restores, rows, undoing
 from runs.transitions.refusals import Changed
 from runs.transitions.steps import absorbing, blocking, occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -160,16 +160,10 @@ def _why_not(work: Work, action: models.Action, review: models.Review | None, wi
         action.precondition
     ):
         return KEEPS_CHANGING if action.error in {CHANGED, KEEPS_CHANGING} else CHANGED
-    held = [
-        decision
-        for decision in review.decisions.select_related("person").filter(
-            revision=review.revision, verdict="approve", through__revoked_at__isnull=True
-        )
-        if rights.may_decide(decision.person.roles(), review.groups)
-    ]
-    if len(held) < review.quorum:
+    held = sum(rights.may_decide(roles, review.groups) for roles in review.voters())
+    if held < review.quorum:
         return "an approver no longer has the right to approve it"
-    if len(held) < wish.quorum:
+    if held < wish.quorum:
         return MORE_PEOPLE
     if action.status == lifecycle.Action.INTENT and not _in_window(work, action, wish):
         return "the time in which its key is known is over"
@@ -219,8 +213,9 @@ def start(
     attempt = action.attempt + 1
     occurrence = occurrences.begin(work, action, found, horizon=horizon)
     if review is not None:
-        models.Review.objects.filter(pk=review.pk).update(consumed_by=action)
+        before = dict(review.__dict__)
         review.consumed_by = action
+        rows.update(review, before)
     # The lease must outlive the effect: nobody may take the run over while it can still be sent.
     assert run.lease_until is not None
     run.lease_until = max(run.lease_until, deadline + clock_time.seconds(settings.CKPTSITE["MARGIN"]))
