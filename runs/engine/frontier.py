@@ -32,6 +32,9 @@ WINDOW = 32
 
 OPEN_STEPS = (lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
 
+_SINCE = "(SELECT reply_position FROM runs_run WHERE id = $1)"
+_TAIL = f"run_id = $1 AND position >= greatest({_SINCE}, 1) ORDER BY position"
+_OPEN_ACTIONS = f"run_id = $1 AND reply_position >= {_SINCE} AND status = ANY($2::varchar[])"
 _OPEN = b"{%s}" % ",".join(lifecycle.ACTION_OPEN).encode()
 
 _CALL_KINDS = (
@@ -72,13 +75,18 @@ class Frontier:
 
 def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Frontier:
     """Return the frontier of the claimed run. The number of queries is fixed."""
-    run = columns.one(models.Run, "id = $1", claim.run_id)
-    since = [columns.number(run.pk), columns.number(max(run.reply_position, 1))]
-    tail: list[state.Line] = [
-        row
-        for row in columns.fetch(models.Entry, "run_id = $1 AND position >= $2 ORDER BY position", since)
-        if row.kind in _CALL_KINDS
-    ]
+    number = columns.number(claim.run_id)
+    read_at = time.monotonic()  # before the database's time: a deadline may be told too late, never too early
+    # The policy after the inbox number: whoever narrows what may run raises it afterwards.
+    (run,), lines, rows, (installation,), now = columns.together(
+        columns.asked(models.Run, "id = $1", [number]),
+        columns.asked(models.Entry, _TAIL, [number]),
+        columns.asked(models.Action, _OPEN_ACTIONS, [number, _OPEN]),
+        columns.asked(models.Installation, "id = $1", [columns.number(1)]),
+        clock_time.ASKED,
+    )
+    columns.follow(rows, "occurrence", "blocked_by")
+    tail: list[state.Line] = [row for row in lines if row.kind in _CALL_KINDS]
     current = replace(
         state.fold(tail),
         position=run.position,
@@ -88,13 +96,10 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         approved_plan=run.approved_plan,
         counters=counters(run),
     )
-    actions = {(row.reply_position, row.call_index): row for row in _open_actions(run)}
-    # The policy after the inbox number: whoever narrows what may run raises it afterwards.
-    agent, force = spec(run.agent_version_id), verdicts.in_force()
+    actions = {(row.reply_position, row.call_index): row for row in rows}
+    agent, force = spec(run.agent_version_id), verdicts.of_installation(installation)
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
     asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
-    read_at = time.monotonic()  # before the database's time: a deadline may be told too late, never too early
-    now = clock_time.now()
     situation = planner.Situation(
         state=current,
         now=now,
@@ -133,17 +138,6 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         read_at=read_at,
         read_now=now,
     )
-
-
-def _open_actions(run: models.Run) -> list[models.Action]:
-    """Return the run's open actions, those that name occurrences with them."""
-    rows = columns.fetch(
-        models.Action,
-        "run_id = $1 AND reply_position >= $2 AND status = ANY($3::varchar[])",
-        [columns.number(run.pk), columns.number(run.reply_position), _OPEN],
-    )
-    columns.follow(rows, "occurrence", "blocked_by")
-    return rows
 
 
 def counters(run: models.Run) -> state.Counters:

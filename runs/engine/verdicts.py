@@ -38,7 +38,11 @@ class InForce:
 
 def in_force() -> InForce:
     """Return the policy in force now; the gate refuses what was evaluated under an older epoch."""
-    row = columns.one(models.Installation, "id = $1", 1)
+    return of_installation(columns.one(models.Installation, "id = $1", 1))
+
+
+def of_installation(row: models.Installation) -> InForce:
+    """Return the policy in force by the installation's row as it was read."""
     return InForce(
         epoch=row.gate_epoch,
         version=row.policy_version_id,

@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -31,6 +32,28 @@ def fetch(model: type[Row], where: str, values: Sequence[bytes | None]) -> list[
     """Return the rows that fit `where`, a condition with $1, $2 ... and whatever may follow it; each whole."""
     text, readers = _select(model)
     return [_made(model, readers, row) for row in wire.execute(text + where, values)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question that may go `together` with others: what is said, and what makes the answer of the rows."""
+
+    statement: wire.Statement
+    read: Callable[[list[wire.Row]], Any]
+
+
+def asked(model: type[Model], where: str, values: Sequence[bytes | None]) -> Asked:
+    """Return what `fetch` asks."""
+    text, readers = _select(model)
+    return Asked(
+        statement=(text + where, values), read=lambda rows: [_made(model, readers, row) for row in rows]
+    )
+
+
+def together(*questions: Asked) -> list[Any]:
+    """Return the answers to these questions, each about the database as it was after the one before."""
+    answers = wire.together([question.statement for question in questions])
+    return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 
 
 def one(model: type[Row], where: str, *numbers: int) -> Row:

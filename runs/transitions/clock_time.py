@@ -9,9 +9,17 @@ from runs.models import columns, wire
 
 def now() -> datetime.datetime:
     """Return the database's wall clock at this moment (not the start of the transaction)."""
-    (told,) = wire.execute("SELECT clock_timestamp()", [])
-    assert told[0] is not None
-    return columns.moment(told[0])
+    return _read(wire.execute(*ASKED.statement))
+
+
+def _read(rows: list[wire.Row]) -> datetime.datetime:
+    ((told,),) = rows
+    assert told is not None
+    return columns.moment(told)
+
+
+ASKED = columns.Asked(statement=("SELECT clock_timestamp()", ()), read=_read)
+"""The same as a question that goes together with others; behind one that waits for a lock it is told after the wait."""
 
 
 def seconds(value: float) -> datetime.timedelta:

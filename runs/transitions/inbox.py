@@ -6,6 +6,7 @@ end, which names the number that it saw, is refused; and a run at rest that wait
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,12 +20,34 @@ def lock(run_id: int) -> models.Run:
     return columns.one(models.Run, "id = $1 FOR UPDATE", run_id)
 
 
+def lock_now(run_id: int) -> tuple[models.Run, datetime.datetime]:
+    """Return the run, locked, and the database's time after that."""
+    question = columns.asked(models.Run, "id = $1 FOR UPDATE", [columns.number(run_id)])
+    found, now = columns.together(question, clock_time.ASKED)
+    if not found:
+        raise models.Run.DoesNotExist(f"no run {run_id}")
+    return found[0], now
+
+
 def try_lock(run_id: int) -> models.Run | None:
     """Return the run, locked; None when somebody else has it: the clock comes again in a second."""
+    found = try_lock_now(run_id)
+    return found[0] if found is not None else None
+
+
+def try_lock_now(run_id: int) -> tuple[models.Run, models.Installation, datetime.datetime] | None:
+    """Return the run, locked, with the installation and the database's time after that.
+
+    None when somebody else has it.
+    """
     if not 0 < run_id < 2**63:  # no run has such a number; a forged message may name any
         return None
-    found = columns.fetch(models.Run, "id = $1 FOR UPDATE SKIP LOCKED", [columns.number(run_id)])
-    return found[0] if found else None
+    found, (installation,), now = columns.together(
+        columns.asked(models.Run, "id = $1 FOR UPDATE SKIP LOCKED", [columns.number(run_id)]),
+        columns.asked(models.Installation, "id = $1", [columns.number(1)]),
+        clock_time.ASKED,
+    )
+    return (found[0], installation, now) if found else None
 
 
 def number(run_id: int) -> int:

@@ -97,10 +97,14 @@ class Log:
 
     def flush(self) -> None:
         """Write the collected lines."""
-        if self.lines:
-            values = [columns.number(self.run.pk), *(value for line in self.lines for value in line.values())]
-            wire.execute(_insert(len(self.lines)), values)
-        self.lines = []
+        for text, values in self.written():
+            wire.execute(text, values)
+
+    def written(self) -> list[wire.Statement]:
+        """Return the statement that writes the collected lines, none where there are none; they count as written."""
+        lines, self.lines = self.lines, []
+        values = [columns.number(self.run.pk), *(value for line in lines for value in line.values())]
+        return [(_insert(len(lines)), values)] if lines else []
 
 
 def link(

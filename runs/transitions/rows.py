@@ -14,15 +14,19 @@ from runs.models import columns, wire
 
 def update(row: Model, before: Mapping[str, Any]) -> None:
     """Write the columns of a stored row that aren't what they were `before` (its attributes by name)."""
+    for text, values in changed(row, before):
+        wire.execute(text, values)
+
+
+def changed(row: Model, before: Mapping[str, Any]) -> list[wire.Statement]:
+    """Return the statement that writes them, none where there is nothing to write."""
     held = row.__dict__
-    changed = tuple([name for name in _stored(type(row)) if name in before and held[name] != before[name]])
-    if not changed:
-        return
-    text, converts = _update(type(row), changed)
-    wire.execute(
-        text,
-        [*(write(held[name]) for name, write in zip(changed, converts, strict=True)), columns.number(row.pk)],
-    )
+    names = tuple([name for name in _stored(type(row)) if name in before and held[name] != before[name]])
+    if not names:
+        return []
+    text, converts = _update(type(row), names)
+    values = [write(held[name]) for name, write in zip(names, converts, strict=True)]
+    return [(text, [*values, columns.number(row.pk)])]
 
 
 def insert(row: Model) -> None:

@@ -55,23 +55,20 @@ def _known(pid: int) -> tuple[str, str]:
     return f"{socket.gethostname()} {space}".strip(), processes.started_at(pid) or ""
 
 
-def note(run_id: int, fence: int, *, took_over: bool) -> None:
-    """Note that this process holds the claim with this fence. The caller's transaction has locked the run."""
+def noted(run_id: int, fence: int, *, took_over: bool) -> wire.Statement:
+    """Return what notes that this process holds the claim with this fence; the caller has locked the run."""
     if took_over:
         models.Tenure.objects.filter(run=run_id, lost_at__isnull=True).update(lost_at=clock_time.now())
     mine = me()
     word, number = columns.word, columns.number
-    wire.execute(
-        _NOTE,
-        [
-            number(run_id),
-            number(fence),
-            word(mine.host),
-            number(mine.pid),
-            word(mine.started),
-            b"t" if mine.alone else b"f",
-        ],
-    )
+    return _NOTE, [
+        number(run_id),
+        number(fence),
+        word(mine.host),
+        number(mine.pid),
+        word(mine.started),
+        b"t" if mine.alone else b"f",
+    ]
 
 
 def lose() -> int:

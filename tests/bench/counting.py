@@ -44,8 +44,18 @@ def statements() -> Iterator[Said]:
             said.rows += len(rows)
         return rows
 
+    past_together = wire.together
+
+    def together(statements: Any) -> Any:
+        answers = past_together(statements)
+        if threading.get_ident() == here:
+            said.statements += len(answers)
+            said.rows += sum(len(rows) for rows in answers)
+        return answers
+
     with (
         mock.patch.object(psycopg.Cursor, "execute", execute),
         mock.patch.object(wire, "execute", direct),
+        mock.patch.object(wire, "together", together),
     ):
         yield said

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runs import hints, lifecycle, models
-from runs.models import columns
+from runs.models import columns, wire
 from runs.state import CallId
-from runs.transitions import clock_time, inbox, log, rows
+from runs.transitions import inbox, log, rows
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Changed, LostAuthority
 from runs.transitions.steps import advances
@@ -155,8 +155,9 @@ class Locked(Work):
 
     def finish(self) -> None:
         """Write the lines and the run."""
-        self.log.flush()
-        rows.update(self.run, self._own)
+        statements = [*self.log.written(), *rows.changed(self.run, self._own)]
+        if statements:
+            wire.together(statements)
 
     def _known(self, row: Row) -> Row:
         self._before[id(row)] = dict(row.__dict__)
@@ -176,9 +177,9 @@ def fenced(claim: Claim, point: str, *, seen: int | None = None) -> Iterator[Wor
     A refusal raised inside leaves nothing behind.
     """
     with committing(point):
-        run = inbox.lock(claim.run_id)
+        run, now = inbox.lock_now(claim.run_id)
         check(run, claim, seen=seen)
-        work = Locked(run, clock_time.now())
+        work = Locked(run, now)
         yield work
         work.finish()
         hints.changed(run.pk, inbox=work.inbox_changed)

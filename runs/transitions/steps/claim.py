@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import lifecycle, models, points
-from runs.models import columns, paths
+from runs.models import paths, wire
 from runs.models.run import FORMAT
 from runs.tools import registry
 from runs.transitions import clock_time, inbox, log, rows, tenures
@@ -28,13 +28,14 @@ def claim(run_id: int) -> Claim | None:
     clock went back). Its fence grows by one, so that whoever held it before can write nothing more.
     """
     with committing("claim"):
-        run = inbox.try_lock(run_id)
-        if run is None or run.format > FORMAT:
+        found = inbox.try_lock_now(run_id)
+        if found is None or found[0].format > FORMAT:
             return None
-        now, before = clock_time.now(), dict(run.__dict__)
+        run, installation, now = found
+        before = dict(run.__dict__)
         if not _takeable(run, now):
             return None
-        if run.status == lifecycle.Run.QUEUED and _switched_off(run):
+        if run.status == lifecycle.Run.QUEUED and _switched_off(run, installation):
             return None
         # What came before it in its lineage must have ended, with nothing open or unknown that nobody gave up.
         if not run.begun and not models.Run.objects.filter(paths.ready(), pk=run_id).exists():
@@ -51,8 +52,8 @@ def claim(run_id: int) -> Claim | None:
         if run.advance is None and run.budget_review_id is None:  # what a dead claim held passes to this one
             advances.take(run, now)
         run.wake_at, run.reason = None, ""
-        rows.update(run, before)
-        tenures.note(run.pk, run.fence, took_over=took_over)
+        noted = tenures.noted(run.pk, run.fence, took_over=took_over)
+        wire.together([*rows.changed(run, before), noted])
         return Claim(
             run_id=run.pk,
             fence=run.fence,
@@ -73,9 +74,8 @@ def _takeable(run: models.Run, now: object) -> bool:
     return run.lease_until < now or run.lease_until > now + clock_time.seconds(1.5 * longest)  # type: ignore[operator]
 
 
-def _switched_off(run: models.Run) -> bool:
+def _switched_off(run: models.Run, installation: models.Installation) -> bool:
     """Return whether a switch keeps this run from being taken up; one that was cut off is taken over all the same."""
-    installation = columns.one(models.Installation, "id = $1", 1)
     paused = installation.paused("agent")
     return installation.halted or bool(paused and run.agent_version.agent.name in paused)
 

@@ -79,14 +79,17 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     """
     with fenced(claim, "intent", seen=seen) as work:
         run = work.run
-        installation = columns.one(models.Installation, "id = $1", 1)
+        (installation,), released = columns.together(
+            columns.asked(models.Installation, "id = $1", [columns.number(1)]),
+            columns.asked(models.Review, _RELEASE, [columns.number(part) for part in (run.pk, *wish.call)]),
+        )
         if run.mode != models.Run.Mode.LIVE:
             raise Changed(f"run {run.pk} is a dry run, which starts nothing")
         if run.stop_at is not None or run.hold_by_id is not None or installation.halted:
             raise Changed(f"run {run.pk} was stopped or held")
         if installation.gate_epoch != wish.epoch:
             raise Changed("the gate epoch has moved")
-        review = _review(run, wish.call)
+        review: models.Review | None = released[0] if released else None  # none where policy allowed it
         action = work.action(wish.call)
         if action.status not in {lifecycle.Action.APPROVED, lifecycle.Action.INTENT}:
             raise Changed(f"action {action.pk} is {action.status}")
@@ -125,13 +128,7 @@ run_id = $1 AND kind = 'action' AND status = 'approved' AND action_id = (
   SELECT id FROM runs_action WHERE run_id = $1 AND reply_position = $2 AND call_index = $3)
 ORDER BY id DESC LIMIT 1 FOR UPDATE
 """
-
-
-def _review(run: models.Run, call: CallId) -> models.Review | None:
-    """Return the locked review that released this call, newest first; none where policy allowed it."""
-    numbers = [columns.number(number) for number in (run.pk, *call)]
-    found = columns.fetch(models.Review, _RELEASE, numbers)
-    return found[0] if found else None
+"""The review that released a call, newest first, locked."""
 
 
 def _beside(review: models.Review | None) -> frozenset[int]:
