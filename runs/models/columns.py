@@ -58,7 +58,8 @@ def together(*questions: Asked) -> list[Any]:
 
 def one(model: type[Row], where: str, *numbers: int) -> Row:
     """Return the only row that fits; model.DoesNotExist when there is none."""
-    found = fetch(model, where, [number(value) for value in numbers])
+    known = all(-(2**63) <= value < 2**63 for value in numbers)  # nothing carries another, whoever names it
+    found = fetch(model, where, [number(value) for value in numbers]) if known else []
     if not found:
         raise model.DoesNotExist(f"no {model.__name__} where {where} {numbers}")  # type: ignore[attr-defined]
     return found[0]
@@ -173,5 +174,6 @@ _KINDS: tuple[tuple[type, Write, Read], ...] = (
     (fields.IntegerField, lambda value: b"%d" % value, int),
     (fields.FloatField, lambda value: repr(value).encode(), float),
     (fields.CharField, str.encode, bytes.decode),
+    (fields.GenericIPAddressField, str.encode, bytes.decode),
     (fields.TextField, str.encode, bytes.decode),
 )

@@ -9,7 +9,8 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, models
-from runs.transitions import clock_time, marking
+from runs.models import columns
+from runs.transitions import clock_time, marking, rows
 from runs.transitions.actor import Actor
 
 
@@ -28,10 +29,13 @@ def append(
     """
     marking.done(actor, run)
     through = {} if actor.token is None else {"token": actor.token.named()}
-    head = models.AuditHead.objects.select_for_update().get(pk=1)
+    (head,), now = columns.together(
+        columns.asked(models.AuditHead, "id = $1 FOR UPDATE", [columns.number(1)]), clock_time.ASKED
+    )
+    before = dict(head.__dict__)
     event = models.AuditEvent(
         seq=head.seq + 1,
-        at=clock_time.now(),
+        at=now,
         actor=actor.user,
         on_behalf_of=actor.on_behalf_of,
         act=act,
@@ -46,9 +50,9 @@ def append(
         previous=head.hash,
     )
     event.hash = expected_hash(event)
-    event.save(force_insert=True)
+    rows.insert(event)
     head.seq, head.hash = event.seq, event.hash
-    head.save(update_fields=["seq", "hash"])
+    rows.update(head, before)
     return event
 
 

@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
-
 from runs import exact, lifecycle, models
-from runs.models import paths
-from runs.transitions import clock_time, indexing, log, pins, retention, starts
-from runs.transitions.refusals import Invalid
+from runs.models import columns, paths, wire
+from runs.transitions import clock_time, indexing, log, pins, retention, rows, starts
+from runs.transitions.refusals import Invalid, Stale
+
+_PLANNED = """
+SELECT max(p.version) FROM unnest($1::bigint[], $2::bigint[]) c (run, last)
+JOIN runs_plan p ON p.run_id = c.run AND p.position <= c.last
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +37,11 @@ def find(run: models.Run, checkpoint: int, *, live: bool = True) -> Cut:
     Refuses (Invalid) a number that isn't there, a path longer than the limit, and a checkpoint of a dry run after a
     simulated result: nothing live may rest on what never happened. Refuses (Stale) a lineage that is sealed.
     """
-    retention.refuse_sealed(run)
-    line = paths.checkpoints(run).filter(number=checkpoint).select_related("run").first()
+    lasts = {int(ancestor): int(last) for ancestor, last in run.path} | {run.pk: run.position}
+    runs, lines = _read(run, lasts, checkpoint)
+    if runs[run.root_id].sealed_at is not None:
+        raise Stale(retention.SEALED)
+    line = next((line for line in lines if line.position <= lasts[line.run_id]), None)
     if line is None:
         raise Invalid(f"Run {run.pk} has no checkpoint {checkpoint}; its newest is {run.checkpoint_number}.")
     path = paths.to(run, line)
@@ -44,14 +50,32 @@ def find(run: models.Run, checkpoint: int, *, live: bool = True) -> Cut:
             f"This lineage has branched {paths.MAX_LENGTH} times on the way here; start separate work instead."
         )
     if live:
-        _refuse_simulated(path)
-    return Cut(holder=line.run, line=line, path=path)
+        _refuse_simulated(path, runs)
+    return Cut(holder=runs[line.run_id], line=line, path=path)
 
 
-def _refuse_simulated(path: list[list[int]]) -> None:
-    lasts = {ancestor: last for ancestor, last in path}  # noqa: C416 a path holds lists, not tuples
-    for dry in models.Run.objects.filter(pk__in=lasts, mode=models.Run.Mode.DRY_RUN):
-        last = lasts[dry.pk]
+def _read(
+    run: models.Run, lasts: Mapping[int, int], checkpoint: int
+) -> tuple[dict[int, models.Run], list[models.Entry]]:
+    """Return the runs of the path and the root by number, and the path's lines that carry this checkpoint's number."""
+    if not 0 < checkpoint < 2**31:  # no line carries such a number
+        checkpoint = 0
+    runs, lines = columns.together(
+        columns.asked(models.Run, "id = ANY($1::bigint[])", [columns.numbers({*lasts, run.root_id})]),
+        columns.asked(
+            models.Entry,
+            "run_id = ANY($1::bigint[]) AND number = $2::integer",
+            [columns.numbers(lasts), columns.number(checkpoint)],
+        ),
+    )
+    return {row.pk: row for row in runs}, lines
+
+
+def _refuse_simulated(path: list[list[int]], runs: Mapping[int, models.Run]) -> None:
+    for ancestor, last in path:
+        dry = runs[ancestor]
+        if dry.mode != models.Run.Mode.DRY_RUN:
+            continue
         results = models.Entry.objects.filter(
             run=dry, kind=lifecycle.EntryKind.RESULT, position__lte=last
         ).order_by("position")
@@ -114,8 +138,6 @@ def branch(
         waivers=content.get("waivers", {}),
         **log.counted(line.counters),
     )
-    run.save(force_insert=True)
-    indexing.run(run, bound.agent)
     lines = log.Log(run)
     lines.append(
         lifecycle.EntryKind.NOTE,
@@ -136,8 +158,9 @@ def branch(
             {"input": run.input, "before": source.input_digest, "by": user.get_username()},
             boundary=lifecycle.Boundary.EDITED,
         )
+    rows.insert(run)
     lines.flush()
-    run.save(update_fields=["position", "head", "checkpoint_number", "checkpoint_position"])
+    indexing.run(run, bound.agent)
     return run
 
 
@@ -157,15 +180,9 @@ def _title(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 def planned(cut: Cut) -> int:
     """Return the version of the plan at the cut, 0 where there is none yet."""
-    versions = models.Plan.objects.filter(_before(cut)).order_by("-version")
-    return versions.values_list("version", flat=True).first() or 0
-
-
-def _before(cut: Cut) -> Q:
-    found = Q()
-    for ancestor, last in cut.path:
-        found |= Q(run=ancestor, position__lte=last)
-    return found
+    ancestors, lasts = zip(*cut.path, strict=True)
+    ((version,),) = wire.execute(_PLANNED, [columns.numbers(ancestors), columns.numbers(lasts)])
+    return int(version or 0)
 
 
 def next_number() -> int:

@@ -10,27 +10,30 @@ from typing import Any
 from django.db import connection
 
 from runs import finding, models
+from runs.models import columns, wire
 
 _RUN = (
-    "INSERT INTO runs_words (run_id, words) VALUES (%s, to_tsvector('simple', %s))"
+    "INSERT INTO runs_words (run_id, words) VALUES ($1::bigint, to_tsvector('simple', $2))"
     " ON CONFLICT (run_id) WHERE review_id IS NULL AND effect_id IS NULL DO UPDATE SET words = excluded.words"
 )
 _REVIEW = (
-    "INSERT INTO runs_words (run_id, review_id, words) VALUES (%s, %s, to_tsvector('simple', %s)"
-    " || coalesce((SELECT words FROM runs_words WHERE run_id = %s AND review_id IS NULL AND effect_id IS NULL), '')"
+    "INSERT INTO runs_words (run_id, review_id, words) VALUES ($1::bigint, $2::bigint, to_tsvector('simple', $3)"
+    " || coalesce((SELECT words FROM runs_words"
+    " WHERE run_id = $1::bigint AND review_id IS NULL AND effect_id IS NULL), '')"
     " || coalesce((SELECT w.words FROM runs_words w JOIN runs_review r ON r.id = w.review_id"
-    " WHERE r.action_id = %s ORDER BY r.id DESC LIMIT 1), ''))"
+    " WHERE r.action_id = $4::bigint ORDER BY r.id DESC LIMIT 1), ''))"
     " ON CONFLICT (review_id) DO UPDATE SET words = excluded.words"
 )
 _EFFECT = (
-    "INSERT INTO runs_words (run_id, effect_id, open, words) VALUES (%s, %s, %s, to_tsvector('simple', %s))"
+    "INSERT INTO runs_words (run_id, effect_id, open, words) VALUES ($1, $2, $3, to_tsvector('simple', $4))"
     " ON CONFLICT (effect_id) DO UPDATE SET words = excluded.words, open = excluded.open"
 )
 
 
 def run(row: models.Run, agent: models.Agent) -> None:
     """Make a new run findable by its title and its agent."""
-    _write(_RUN, [row.pk, finding.text(row.title, agent.title, agent.name)])
+    said = finding.text(row.title, agent.title, agent.name)
+    _write(_RUN, [columns.number(row.pk), columns.word(said)])
 
 
 def review(row: models.Review, *, arguments: Any = None) -> None:
@@ -41,13 +44,16 @@ def review(row: models.Review, *, arguments: Any = None) -> None:
     tool = row.action.tool if row.action is not None else ""
     said = finding.text(row.title, tool, arguments, (row.content or {}).get("cause"))
     action = row.action_id if arguments is None else None
-    _write(_REVIEW, [row.run_id, row.pk, said, row.run_id, action])
+    number = columns.number
+    _write(_REVIEW, [number(row.run_id), number(row.pk), columns.word(said), number(action)])
 
 
 def effect(row: models.Occurrence, *, title: str, receipt: Any, known: bool) -> None:
     """Make an effect findable by its tool, what makes it the same, what was said beforehand, and what came of it."""
     said = finding.text(row.tool, title, row.identity, row.owner.preview, receipt, row.owner.error)
-    _write(_EFFECT, [row.owner.run_id, row.pk, not known, said])
+    number = columns.number
+    seen = b"f" if known else b"t"
+    _write(_EFFECT, [number(row.owner.run_id), number(row.pk), seen, columns.word(said)])
 
 
 def forget(root: int) -> None:
@@ -57,9 +63,8 @@ def forget(root: int) -> None:
     rows.update(words="", open=False)
 
 
-def _write(text: str, values: list[Any]) -> None:
+def _write(text: str, values: columns.Values) -> None:
     """Write as a part of the caller's commit, never beside it."""
     if not connection.in_atomic_block:
         raise RuntimeError("Words are written in the transaction that they are about.")
-    with connection.cursor() as cursor:
-        cursor.execute(text, values)
+    wire.execute(text, values)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from runs import exact, lifecycle, models
+from runs.models import columns
 from runs.models.pins import PLAN_FORMAT
 from runs.providers import registry as providers
 from runs.tools import differences, registry
@@ -26,9 +27,10 @@ def digest_now(provider: str, tools: Iterable[str]) -> str:
 def now(provider: str, tools: Iterable[str]) -> models.Pins:
     """Return the set that is installed now, kept with the contracts that it names."""
     names = tuple(tools)
-    known = models.Pins.objects.filter(pk=digest_now(provider, names)).first()
-    if known is not None:
-        return known
+    digest = columns.digest(digest_now(provider, names))
+    known: list[models.Pins] = columns.fetch(models.Pins, "digest = $1", [digest])
+    if known:
+        return known[0]
     installed = {name: tool for name in names if (tool := _installed(name)) is not None}
     for name, tool in installed.items():
         models.Contract.objects.get_or_create(

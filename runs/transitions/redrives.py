@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, rights
-from runs.models import paths
+from runs.models import columns, paths
 from runs.state import CallId
 from runs.transitions import (
     attempts,
@@ -20,6 +20,7 @@ from runs.transitions import (
     holds,
     inbox,
     log,
+    rows,
     texts,
     undoing,
 )
@@ -30,6 +31,8 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 
 KEEP, AGAIN, UNDO_FIRST = "keep", "again", "undo_first"
 DISPOSITIONS = (KEEP, AGAIN, UNDO_FIRST)
+_CURRENT = "root_id = $1 AND mode = 'live' AND superseded_by_id IS NULL ORDER BY id DESC LIMIT 1"
+_FAILURES = "run_id = $1 AND status = 'open' AND kind = 'failure' ORDER BY id FOR UPDATE"
 HELD = "Its plan is changed before it goes on."
 
 
@@ -63,16 +66,18 @@ def redrive(
     """
     user = entitled(by)
     token, reason = texts.token(token), why(reason)
-    known = models.Run.objects.filter(start_token=token).first()
-    run = models.Run.objects.get(pk=run_id)
-    if known is not None:
-        return same(known, run.root_id, user)
+    known = columns.fetch(models.Run, "start_token = $1", [columns.word(token)])
+    run = columns.one(models.Run, "id = $1", run_id)
+    if known:
+        return same(known[0], run.root_id, user)
     cut = cuts.find(run, checkpoint)
     corrected = corrections.input_of(input)
     disposed = _disposed(run.root_id, cut, dispositions or {})
     if hold and not cuts.planned(cut):
         raise Invalid("There is no plan at that checkpoint yet, so there is none to change first.")
     wishes = corrections.arguments_of(cut, arguments or {})
+    columns.follow([cut.holder], "agent_version")
+    columns.follow([cut.holder.agent_version], "agent")
     try:
         with committing("redrive"):
             old = _current(run.root_id, seen)
@@ -82,9 +87,9 @@ def redrive(
             version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
             told = instructions_.told(cut.holder.agent_version, version)
             budget = budgets.raise_lineage(old, raises or {}, by=by)
-            number = cuts.next_number()
+            number, before = cuts.next_number(), dict(old.__dict__)
             old.superseded_by_id = number
-            old.save(update_fields=["superseded_by"])
+            rows.update(old, before)
             if old.status not in lifecycle.RUN_ENDED:
                 _stop(old, number, reason=reason, by=by)
             new = cuts.branch(
@@ -143,10 +148,10 @@ def record(run: models.Run, *, by: Actor, act: str, content: Mapping[str, Any]) 
 
 def _current(root: int, seen: int | None) -> models.Run:
     """Return the lineage's current attempt, locked. Refuses Stale when it isn't the one that was seen."""
-    found = paths.current(root).first()
-    if found is None:
+    found = columns.fetch(models.Run, _CURRENT, [columns.number(root)])
+    if not found:
         raise Invalid("This lineage has no live attempt that another could take the place of.")
-    old = inbox.lock(found.pk)
+    old = inbox.lock(found[0].pk)
     if old.superseded_by_id is not None or (seen is not None and old.pk != seen):
         raise Stale(
             f"Run {old.superseded_by_id or old.pk} has taken over from here already; look at it before you go on."
@@ -162,11 +167,10 @@ def _stop(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
 
 def _close(old: models.Run) -> None:
     """Close the question that the failure of the locked old attempt asks."""
-    now = clock_time.now()
-    open_reviews = models.Review.objects.select_for_update(of=("self",)).filter(
-        run=old, status=lifecycle.Review.OPEN, kind=lifecycle.ReviewKind.FAILURE
+    open_reviews, now = columns.together(
+        columns.asked(models.Review, _FAILURES, [columns.number(old.pk)]), clock_time.ASKED
     )
-    for review in open_reviews.order_by("pk"):
+    for review in open_reviews:
         asked = review.content
         if review.digest != exact.link(old.pk, asked["checkpoint"], asked["cause"]):
             continue  # it asks about the world, not about what becomes of this attempt

@@ -30,25 +30,31 @@ def changed(row: Model, before: Mapping[str, Any]) -> list[wire.Statement]:
 
 
 def insert(row: Model) -> None:
-    """Write a new row, and give it its number and whatever else the database sets by itself."""
-    text, converts, given = _insert(type(row))
+    """Write a new row, and give it its number, if it has none yet, and whatever else the database sets by itself."""
+    text, converts, given = _insert(type(row), row.pk is not None)
     held = row.__dict__
-    (told,) = wire.execute(text, [write(held[name]) for name, write in converts])
-    for (name, read), value in zip(given, told, strict=True):
-        held[name] = None if value is None else read(value)
+    values = [write(held[name]) for name, write in converts]
+    for told in wire.execute(text, values):
+        for (name, read), value in zip(given, told, strict=True):
+            held[name] = None if value is None else read(value)
     row._state.adding, row._state.db = False, "default"
 
 
 @lru_cache(maxsize=32)
 def _insert(
-    model: type[Model],
+    model: type[Model], numbered: bool
 ) -> tuple[str, tuple[tuple[str, columns.Write], ...], tuple[tuple[str, columns.Read], ...]]:
     known = model._meta.concrete_fields
-    given = [field for field in known if field.primary_key or field.db_default is not NOT_PROVIDED]
+    given = [
+        field
+        for field in known
+        if (field.primary_key and not numbered) or field.db_default is not NOT_PROVIDED
+    ]
     mine = [field for field in known if field not in given]
     text = (
         f"INSERT INTO {model._meta.db_table} ({', '.join(_quoted(mine))})"
-        f" VALUES ({', '.join(f'%s::{columns.cast(field)}' for field in mine)}) RETURNING {', '.join(_quoted(given))}"
+        f" VALUES ({', '.join(f'%s::{columns.cast(field)}' for field in mine)})"
+        f"{' RETURNING ' if given else ''}{', '.join(_quoted(given))}"
     )
     return (
         columns.numbered(text),

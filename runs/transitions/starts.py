@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, points, rights
-from runs.models import blob
+from runs.models import blob, wire
 from runs.transitions import attempts, audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -107,8 +107,6 @@ def _create(
 
 def next_id() -> int:
     """Return the id of the next run beforehand: a first attempt is its own root, and the root is never null."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [models.Run._meta.db_table])
-        row = cursor.fetchone()
-    assert row is not None
-    return int(row[0])
+    ((number,),) = wire.execute("SELECT nextval('runs_run_id_seq')", [])
+    assert number is not None
+    return int(number)
