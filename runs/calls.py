@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +80,76 @@ class CallState:
         return self.first and self.closed and self.status not in done
 
 
-def settled(sends: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:
+def moved(call: CallState, kind: str, content: Mapping[str, Any]) -> CallState:
+    """Return the call after a line of this kind about it; refuse (NotAllowed) a move that isn't in the table."""
+    status = content.get("status", call.status)
+    if status != call.status and call.is_effect:
+        lifecycle.check(lifecycle.ACTION_MOVES, call.status, status, by="E")
+    change = _CHANGES.get(kind)
+    changed = {} if change is None else change(call, content)
+    return replace(call, **{**changed, "status": status})
+
+
+Changed = dict[str, Any]
+
+
+def _revision(_call: CallState, content: Mapping[str, Any]) -> Changed:
+    return {"revision": content["number"], "digest": content["digest"], "review": None}
+
+
+def _verdict(_call: CallState, content: Mapping[str, Any]) -> Changed:
+    return {"verdict": content["verdict"], "review": content.get("review"), "not_before": None}
+
+
+def _decided(call: CallState, content: Mapping[str, Any]) -> Changed:
+    held = content.get("status", call.status) == lifecycle.Action.HELD
+    return {"not_before": content.get("not_before")} | ({"review": None} if held else {})
+
+
+def _intent(call: CallState, content: Mapping[str, Any]) -> Changed:
+    attempt = Attempt(
+        number=content["attempt"],
+        fence=content["fence"],
+        deadline=content["deadline"],
+        horizon=content["horizon"],
+    )
+    return {"attempts": (*call.attempts, attempt), "not_before": None}
+
+
+def _receipt(call: CallState, content: Mapping[str, Any]) -> Changed:
+    if call.is_read:
+        return {"failures": call.failures + 1}
+    return {"attempts": _settled(call.attempts, content), "review": content.get("review", call.review)}
+
+
+def _result(call: CallState, content: Mapping[str, Any]) -> Changed:
+    found: Changed = {"closed": True}
+    if call.first:
+        found["said"] = content["text"]
+    if "attempt" in content:
+        found["attempts"] = _settled(call.attempts, content)
+    return found
+
+
+_CHANGES: dict[str, Callable[[CallState, Mapping[str, Any]], Changed]] = {
+    lifecycle.EntryKind.REVISION: _revision,
+    lifecycle.EntryKind.VERDICT: _verdict,
+    lifecycle.EntryKind.DECISION: _decided,
+    lifecycle.EntryKind.INTENT: _intent,
+    lifecycle.EntryKind.RECEIPT: _receipt,
+    lifecycle.EntryKind.RESULT: _result,
+}
+"""What becomes of the call, by the kind of line; its status stands in the line itself."""
+
+
+def _settled(sends: tuple[Attempt, ...], content: Mapping[str, Any]) -> tuple[Attempt, ...]:
     """Return the attempts with the outcome of one of them noted; a receipt for `all` settles every open one."""
     number = content["attempt"]
     return tuple(
-        replace(attempt, outcome=content["outcome"])
-        if attempt.number == number or (number == 0 and attempt.outcome in (None, "unknown"))
-        else attempt
-        for attempt in sends
+        [
+            replace(attempt, outcome=content["outcome"])
+            if attempt.number == number or (number == 0 and attempt.outcome in (None, "unknown"))
+            else attempt
+            for attempt in sends
+        ]
     )

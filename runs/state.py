@@ -6,15 +6,15 @@ afterwards, so that the fold stays trivial and can check every move against the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from runs import lifecycle
 from runs.calls import Attempt as Attempt
 from runs.calls import CallId as CallId
 from runs.calls import CallState as CallState
-from runs.calls import settled
+from runs.calls import moved
 from runs.frozen import Own, put, replace
 
 
@@ -29,8 +29,10 @@ class Line(Protocol):
     def content(self) -> Mapping[str, Any]: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+Told = TypeVar("Told", bound=Line)
+
+
+class Entry(NamedTuple):
     """One line of the log, as data."""
 
     position: int
@@ -115,42 +117,56 @@ class Broken(ValueError):
 
 def fold(entries: Iterable[Line], start: State | None = None) -> State:
     """Return the state after `entries`; refuse (Broken) an entry that the rules don't allow."""
+    current = begun = start or State()
+    position = begun.position
+    for entry, current in walk(entries, begun):  # noqa: B007 the last one is what is wanted
+        position = entry.position
+    return replace(current, calls=dict(current.calls), results=dict(current.results), position=position)
+
+
+def walk(entries: Iterable[Told], start: State | None = None) -> Iterator[tuple[Told, State]]:
+    """Yield each line with the state after it, which is good until the next one: calls and results change in place.
+
+    Its `position` is that of the start. Refuses (Broken) an entry that the rules don't allow.
+    """
     begun = start or State()
-    current, position = replace(begun, calls=Own(begun.calls), results=Own(begun.results)), begun.position
+    current = replace(begun, calls=Own(begun.calls), results=Own(begun.results))
     for entry in entries:
         try:
             current = _apply(current, entry)
         except (KeyError, TypeError, ValueError, lifecycle.NotAllowed) as error:
             raise Broken(f"position {entry.position} ({entry.kind}): {error}") from error
-        position = entry.position
-    return replace(current, calls=dict(current.calls), results=dict(current.results), position=position)
+        yield entry, current
 
 
 def _apply(state: State, entry: Line) -> State:
+    apply = _LINES.get(entry.kind)
+    if apply is not None:
+        return apply(state, entry)
+    return _call(state, entry) if "call" in entry.content else state
+
+
+def _input(state: State, entry: Line) -> State:
     content = entry.content
-    match entry.kind:
-        case lifecycle.EntryKind.INPUT | lifecycle.EntryKind.CORRECTION:
-            return replace(state, input=content["input"], pins=content.get("pins", state.pins))
-        case lifecycle.EntryKind.REPLY:
-            return _reply(state, entry)
-        case lifecycle.EntryKind.CALL:
-            return _reopened(state, content)
-        case lifecycle.EntryKind.PLAN:
-            return _plan(state, content)
-        case lifecycle.EntryKind.MARK:
-            return _mark(state, content["step"], content["state"])
-        case lifecycle.EntryKind.DECISION if "plan" in content:
-            return replace(state, approved_plan=content["plan"])
-        case lifecycle.EntryKind.END:
-            return replace(state, ended=content["status"])
-        case lifecycle.EntryKind.NOTE if "pins" in content or content.get("reopened"):
-            ended = None if content.get("reopened") else state.ended
-            approved = 0 if "from" in content else state.approved_plan  # a new attempt takes no approval over
-            return replace(state, ended=ended, approved_plan=approved, pins=content.get("pins", state.pins))
-        case lifecycle.EntryKind.NOTE if "usage" in content:  # a lost call: estimated, or known late
-            return replace(state, counters=state.counters.paid(content["usage"], content.get("instead")))
-        case _:
-            return _call(state, entry) if "call" in content else state
+    return replace(state, input=content["input"], pins=content.get("pins", state.pins))
+
+
+def _decision(state: State, entry: Line) -> State:
+    content = entry.content
+    if "plan" in content:
+        return replace(state, approved_plan=content["plan"])
+    return _call(state, entry) if "call" in content else state
+
+
+def _note(state: State, entry: Line) -> State:
+    content = entry.content
+    if "pins" in content or content.get("reopened"):
+        ended = None if content.get("reopened") else state.ended
+        approved = 0 if "from" in content else state.approved_plan  # a new attempt takes no approval over
+        return replace(state, ended=ended, approved_plan=approved, pins=content.get("pins", state.pins))
+    if "usage" in content:  # a lost call: estimated, or known late
+        return replace(state, counters=state.counters.paid(content["usage"], content.get("instead")))
+    return _call(state, entry) if "call" in content else state
 
 
 def _reply(state: State, entry: Line) -> State:
@@ -162,11 +178,12 @@ def _reply(state: State, entry: Line) -> State:
     return replace(state, counters=counters, calls=calls, plan=_active(state.plan, active))
 
 
-def _reopened(state: State, content: Mapping[str, Any]) -> State:
+def _reopened(state: State, entry: Line) -> State:
     """Return the state with a call that no reply of this run proposed: open at the cut, or asked for by a person.
 
     What was said of it before the cut doesn't count.
     """
+    content = entry.content
     call_id: CallId = (content["call"][0], content["call"][1])
     known = state.calls.get(call_id)
     if known is not None and known.closed:
@@ -178,8 +195,12 @@ def _reopened(state: State, content: Mapping[str, Any]) -> State:
     return replace(state, calls=calls, plan=_active(state.plan, {content["step"]}))
 
 
+_NEW = CallState(id=(0, 0), tool="", effect="", tier=0, step=None, digest="")
+
+
 def _proposed(call_id: CallId, content: Mapping[str, Any]) -> CallState:
-    return CallState(
+    return replace(
+        _NEW,
         id=call_id,
         tool=content["tool"],
         effect=content["effect"],
@@ -214,8 +235,9 @@ def value_of(content: Mapping[str, Any]) -> Any:
     return content.get("value") if receipt is None else receipt.get("value")
 
 
-def _plan(state: State, content: Mapping[str, Any]) -> State:
+def _plan(state: State, entry: Line) -> State:
     """Return the state under a new plan version: whole, or with the step `replace` exchanged for the new steps."""
+    content = entry.content
     known = {step.id: step.state for step in state.plan}
     new = tuple(
         PlanStep(
@@ -239,49 +261,34 @@ def _mark(state: State, step_id: str, value: str) -> State:
 
 
 def _call(state: State, entry: Line) -> State:
+    """Return the state after a line about one call."""
     content = entry.content
-    call_id: CallId = (content["call"][0], content["call"][1])
-    call = state.calls[call_id]
-    status = content.get("status", call.status)
-    if call.is_effect and status != call.status:
-        lifecycle.check(lifecycle.ACTION_MOVES, call.status, status, by="E")
-    counters, results = state.counters, state.results
-    changed: dict[str, Any] = {"status": status}
-    match entry.kind:
-        case lifecycle.EntryKind.REVISION:
-            changed |= {"revision": content["number"], "digest": content["digest"], "review": None}
-        case lifecycle.EntryKind.VERDICT:
-            changed |= {"verdict": content["verdict"], "review": content.get("review"), "not_before": None}
-        case lifecycle.EntryKind.DECISION:
-            changed |= {"not_before": content.get("not_before")}
-            if status == lifecycle.Action.HELD:
-                changed |= {"review": None}
-        case lifecycle.EntryKind.INTENT:
-            attempt = Attempt(
-                number=content["attempt"],
-                fence=content["fence"],
-                deadline=content["deadline"],
-                horizon=content["horizon"],
-            )
-            changed |= {"attempts": (*call.attempts, attempt), "not_before": None}
-        case lifecycle.EntryKind.RECEIPT if call.is_read:
-            changed |= {"failures": call.failures + 1}
-        case lifecycle.EntryKind.RECEIPT:
-            changed |= {
-                "attempts": settled(call.attempts, content),
-                "review": content.get("review", call.review),
-            }
-        case lifecycle.EntryKind.RESULT:
-            changed |= {"closed": True} | ({"said": content["text"]} if call.first else {})
-            if content.get("ran"):
-                counters = replace(counters, calls=counters.calls + 1)
-            if "attempt" in content:
-                changed |= {"attempts": settled(call.attempts, content)}
-            if call.step is not None and ("value" in content or "receipt" in content):
-                results = put(results, call.step, value_of(content))
-            if "step_state" in content:
-                state = _mark(state, content["step"], content["step_state"])
-    calls = put(state.calls, call_id, replace(call, **changed))
-    if counters is state.counters and calls is state.calls and results is state.results:
-        return state  # changed in place
-    return replace(state, calls=calls, counters=counters, results=results)
+    position, index = content["call"]
+    call = state.calls[position, index]
+    calls = put(state.calls, call.id, moved(call, entry.kind, content))
+    if entry.kind == lifecycle.EntryKind.RESULT:
+        state = _closed(state, call, content)
+    return state if calls is state.calls else replace(state, calls=calls)
+
+
+def _closed(state: State, call: CallState, content: Mapping[str, Any]) -> State:
+    """Return the state with what a call's result says of anything but the call."""
+    if content.get("ran"):
+        state = replace(state, counters=replace(state.counters, calls=state.counters.calls + 1))
+    if call.step is not None and ("value" in content or "receipt" in content):
+        state = replace(state, results=put(state.results, call.step, value_of(content)))
+    return _mark(state, content["step"], content["step_state"]) if "step_state" in content else state
+
+
+_LINES: dict[str, Callable[[State, Line], State]] = {
+    lifecycle.EntryKind.INPUT: _input,
+    lifecycle.EntryKind.CORRECTION: _input,
+    lifecycle.EntryKind.REPLY: _reply,
+    lifecycle.EntryKind.CALL: _reopened,
+    lifecycle.EntryKind.PLAN: _plan,
+    lifecycle.EntryKind.MARK: lambda state, line: _mark(state, line.content["step"], line.content["state"]),
+    lifecycle.EntryKind.DECISION: _decision,
+    lifecycle.EntryKind.END: lambda state, line: replace(state, ended=line.content["status"]),
+    lifecycle.EntryKind.NOTE: _note,
+}
+"""What becomes of the state, by the kind of line; every other kind is about one call."""

@@ -82,10 +82,8 @@ def _folded(
     current, log = state.State(), told.Log()
     raw: dict[state.CallId, dict[str, Any]] = {}
     inputs: list[Any] = []
-    for line in paths.lines(run.path, run.pk):
-        entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
-        current = state.fold([entry], current)
-        log.read(entry, current)
+    for line, current in state.walk(paths.told(run.path, run.pk)):  # noqa: B007 the last one is returned
+        log.read(line, current)
         content = line.content
         if line.kind == lifecycle.EntryKind.REPLY:
             raw = {(line.position, index): dict(call) for index, call in enumerate(content["calls"])}

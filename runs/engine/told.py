@@ -55,7 +55,7 @@ class Log:
         self.budgets, self.used = {}, state.Counters()
         self.asked, self.waivers, self.facts = {}, {}, {}
 
-    def read(self, entry: state.Entry, after: state.State) -> None:
+    def read(self, entry: state.Line, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
         content = entry.content
         self.count(entry)
@@ -80,7 +80,7 @@ class Log:
             case _:
                 self._call(entry)
 
-    def count(self, entry: state.Entry) -> None:
+    def count(self, entry: state.Line) -> None:
         """Count what this line has used."""
         content = entry.content
         if entry.kind == lifecycle.EntryKind.REPLY:
@@ -90,7 +90,7 @@ class Log:
         elif entry.kind == lifecycle.EntryKind.RESULT and content.get("ran"):
             self.used = replace(self.used, calls=self.used.calls + 1)
 
-    def _reply(self, entry: state.Entry) -> None:
+    def _reply(self, entry: state.Line) -> None:
         for index, call in enumerate(entry.content["calls"]):
             self._proposed((entry.position, index), call)
 
@@ -104,7 +104,7 @@ class Log:
                 told.verdict = call
             self.calls[call_id] = told
 
-    def _call(self, entry: state.Entry) -> None:
+    def _call(self, entry: state.Line) -> None:
         content = entry.content
         if entry.kind == lifecycle.EntryKind.RESULT and content.get("step") in self.steps:
             self.steps[content["step"]].closed = entry.position

@@ -109,18 +109,15 @@ def _run(run: models.Run, books: accounts.Books) -> int:
     """Return the number of entries of a run that agrees with its log."""
     if exact.digest_of(run.input) != run.input_digest:
         raise Broken(f"run {run.pk}: its input was changed")
-    current, facts, count = state.State(), told.Log(), 0
+    before, facts, count = state.State(), told.Log(), 0
     try:
-        for line in paths.lines(run.path):
-            entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
-            current = state.fold([entry], current)
-            facts.read(entry, current)
+        for inherited, before in state.walk(paths.told(run.path)):
+            facts.read(inherited, before)
         facts.branch()
-        for line in chains.lines(run):
+        current = before
+        for line, current in state.walk(chains.lines(run), before):
             count += 1
-            entry = state.Entry(position=line.position, kind=line.kind, content=line.content)
-            current = state.fold([entry], current)
-            facts.read(entry, current)
+            facts.read(line, current)
     except state.Broken as error:
         raise Broken(f"run {run.pk}, {error}") from error
     _branched(run)

@@ -143,7 +143,7 @@ def counted(counters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any
     return dict(zip(COUNTED, counters, strict=True))
 
 
-def moved(status: str, moves: tuple[lifecycle.Move, ...], new: str, *, by: str) -> str:
+def moved(status: str, moves: lifecycle.Moves, new: str, *, by: str) -> str:
     """Return `new`, having checked that the table gives this move to `by`."""
     lifecycle.check(moves, status, new, by=by)
     return new

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from runs import models, state
 from runs.engine import advance
+from runs.models import paths
 from runs.selectors import keyset, run_log
 from runs.selectors.run_timeline import SIZE
 from runs.transitions import clocks, holds, redrives
@@ -50,11 +51,7 @@ def whole_state(run: models.Run) -> float:
     """Return the milliseconds for the state of the run, rebuilt from its whole log."""
 
     def read() -> None:
-        lines = models.Entry.objects.filter(run=run).order_by("position")
-        found = state.fold(
-            state.Entry(position=position, kind=kind, content=content)
-            for position, kind, content in lines.values_list("position", "kind", "content")
-        )
+        found = state.fold(paths.told(run.path, run.pk))
         assert found.position == run.position
 
     return _milliseconds(read)

@@ -9,7 +9,7 @@ import pytest
 
 from runs import lifecycle
 
-TABLES: tuple[tuple[str, tuple[lifecycle.Move, ...], type[StrEnum]], ...] = (
+TABLES: tuple[tuple[str, lifecycle.Moves, type[StrEnum]], ...] = (
     ("run", lifecycle.RUN_MOVES, lifecycle.Run),
     ("action", lifecycle.ACTION_MOVES, lifecycle.Action),
     ("occurrence", lifecycle.OCCURRENCE_MOVES, lifecycle.Occurrence),
@@ -17,7 +17,7 @@ TABLES: tuple[tuple[str, tuple[lifecycle.Move, ...], type[StrEnum]], ...] = (
 )
 
 
-def allowed(moves: tuple[lifecycle.Move, ...]) -> set[tuple[str | None, str, str]]:
+def allowed(moves: lifecycle.Moves) -> set[tuple[str | None, str, str]]:
     """Every (old, new, who) that the table names."""
     return {(move.old, move.new, who) for move in moves for who in move.by}
 
@@ -25,7 +25,7 @@ def allowed(moves: tuple[lifecycle.Move, ...]) -> set[tuple[str | None, str, str
 @pytest.mark.parametrize(
     ("name", "moves", "statuses"), [pytest.param(*table, id=table[0]) for table in TABLES]
 )
-def test_every_move_is_checked(name: str, moves: tuple[lifecycle.Move, ...], statuses: type[StrEnum]) -> None:
+def test_every_move_is_checked(name: str, moves: lifecycle.Moves, statuses: type[StrEnum]) -> None:
     """The whole product of old, new and who: the table's moves pass, all others are refused."""
     named = allowed(moves)
     assert named, name
@@ -39,7 +39,7 @@ def test_every_move_is_checked(name: str, moves: tuple[lifecycle.Move, ...], sta
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table[0])
-def test_every_status_can_be_reached(table: tuple[str, tuple[lifecycle.Move, ...], type[StrEnum]]) -> None:
+def test_every_status_can_be_reached(table: tuple[str, lifecycle.Moves, type[StrEnum]]) -> None:
     _, moves, statuses = table
     reached: set[str | None] = {None}
     while more := {move.new for move in moves if move.old in reached} - reached:
@@ -49,13 +49,13 @@ def test_every_status_can_be_reached(table: tuple[str, tuple[lifecycle.Move, ...
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table[0])
 def test_a_move_stands_in_its_table_once(
-    table: tuple[str, tuple[lifecycle.Move, ...], type[StrEnum]],
+    table: tuple[str, lifecycle.Moves, type[StrEnum]],
 ) -> None:
     pairs = [(move.old, move.new) for move in table[1]]
     assert len(pairs) == len(set(pairs))
 
 
-def left(moves: tuple[lifecycle.Move, ...]) -> set[str | None]:
+def left(moves: lifecycle.Moves) -> set[str | None]:
     """Every status that some move leads away from."""
     return {move.old for move in moves}
 
