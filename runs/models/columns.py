@@ -50,6 +50,11 @@ def asked(model: type[Model], where: str, values: Sequence[bytes | None]) -> Ask
     )
 
 
+def said(statements: Iterable[wire.Statement]) -> list[Asked]:
+    """Return these statements as questions whose answers say nothing."""
+    return [Asked(statement=statement, read=lambda _rows: None) for statement in statements]
+
+
 def together(*questions: Asked) -> list[Any]:
     """Return the answers to these questions, each about the database as it was after the one before."""
     answers = wire.together([question.statement for question in questions])

@@ -116,13 +116,15 @@ def off(path: Path, own: int | None, rows: Collection[Occurrence]) -> list[Occur
 
     The number of queries doesn't grow with the rows, but for the few calls of each ancestor's last reply.
     """
+    if not rows:
+        return []
     lasts = {int(ancestor): int(last) for ancestor, last in path}
     used = apps.get_model("runs", "Action").objects.filter(
         occurrence__in=rows,
         run__in=[*lasts, *([] if own is None else [own])],
         identity_digest__in={row.identity_digest for row in rows},  # an index knows it
     )
-    replied = {ancestor: _last_reply(ancestor, last) for ancestor, last in lasts.items()} if rows else {}
+    replied = {ancestor: _last_reply(ancestor, last) for ancestor, last in lasts.items()}
     on_path = set()
     for action in used.only("occurrence", "run", "reply_position", "call_index"):
         # The provider is asked again once every call is closed: what was proposed before its last reply is.

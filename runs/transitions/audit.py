@@ -50,9 +50,8 @@ def append(
         previous=head.hash,
     )
     event.hash = expected_hash(event)
-    rows.insert(event)
     head.seq, head.hash = event.seq, event.hash
-    rows.update(head, before)
+    columns.together(rows.adding(event), *columns.said(rows.changed(head, before)))
     return event
 
 

@@ -158,9 +158,7 @@ def branch(
             {"input": run.input, "before": source.input_digest, "by": user.get_username()},
             boundary=lifecycle.Boundary.EDITED,
         )
-    rows.insert(run)
-    lines.flush()
-    indexing.run(run, bound.agent)
+    columns.together(rows.adding(run), *columns.said([*lines.written(), indexing.words(run, bound.agent)]))
     return run
 
 

@@ -32,8 +32,13 @@ _EFFECT = (
 
 def run(row: models.Run, agent: models.Agent) -> None:
     """Make a new run findable by its title and its agent."""
+    _write(*words(row, agent))
+
+
+def words(row: models.Run, agent: models.Agent) -> wire.Statement:
+    """Return what makes a new run findable, for the transaction that makes it."""
     said = finding.text(row.title, agent.title, agent.name)
-    _write(_RUN, [columns.number(row.pk), columns.word(said)])
+    return _RUN, [columns.number(row.pk), columns.word(said)]
 
 
 def review(row: models.Review, *, arguments: Any = None) -> None:
@@ -63,7 +68,7 @@ def forget(root: int) -> None:
     rows.update(words="", open=False)
 
 
-def _write(text: str, values: columns.Values) -> None:
+def _write(text: str, values: wire.Values) -> None:
     """Write as a part of the caller's commit, never beside it."""
     if not connection.in_atomic_block:
         raise RuntimeError("Words are written in the transaction that they are about.")

@@ -66,8 +66,8 @@ def redrive(
     """
     user = entitled(by)
     token, reason = texts.token(token), why(reason)
-    known = columns.fetch(models.Run, "start_token = $1", [columns.word(token)])
     run = columns.one(models.Run, "id = $1", run_id)
+    known = columns.fetch(models.Run, "start_token = $1", [columns.word(token)])
     if known:
         return same(known[0], run.root_id, user)
     cut = cuts.find(run, checkpoint)

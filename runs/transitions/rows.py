@@ -31,13 +31,21 @@ def changed(row: Model, before: Mapping[str, Any]) -> list[wire.Statement]:
 
 def insert(row: Model) -> None:
     """Write a new row, and give it its number, if it has none yet, and whatever else the database sets by itself."""
+    columns.together(adding(row))
+
+
+def adding(row: Model) -> columns.Asked:
+    """Return what writes a new row, to go together with others; the row knows its number once that is answered."""
     text, converts, given = _insert(type(row), row.pk is not None)
     held = row.__dict__
-    values = [write(held[name]) for name, write in converts]
-    for told in wire.execute(text, values):
-        for (name, read), value in zip(given, told, strict=True):
-            held[name] = None if value is None else read(value)
-    row._state.adding, row._state.db = False, "default"
+
+    def known(answer: list[wire.Row]) -> None:
+        for told in answer:
+            for (name, read), value in zip(given, told, strict=True):
+                held[name] = None if value is None else read(value)
+        row._state.adding, row._state.db = False, "default"
+
+    return columns.Asked(statement=(text, [write(held[name]) for name, write in converts]), read=known)
 
 
 @lru_cache(maxsize=32)

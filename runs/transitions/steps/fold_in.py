@@ -42,8 +42,9 @@ def fold_in(claim: Claim, check: undos.Check) -> int:
 def _compare(work: Work, facts: list[models.Fact]) -> None:
     """Compare the evidence among the facts to what they have settled; last, since it may append to the audit chain."""
     numbers = [fact.content["evidence"] for fact in facts if fact.kind == Kind.EVIDENCE]
-    if numbers:
-        work.log.flush()
+    if not numbers:
+        return
+    work.log.flush()
     for row in models.Evidence.objects.filter(pk__in=numbers).select_related("action").order_by("pk"):
         action = work.action((row.action.reply_position, row.action.call_index))
         evidence.compare(work.run, action, row)
