@@ -82,7 +82,7 @@ def _folded(
     current, log = state.State(), told.Log()
     raw: dict[state.CallId, dict[str, Any]] = {}
     inputs: list[Any] = []
-    for line, current in state.walk(paths.told(run.path, run.pk)):  # noqa: B007 the last one is returned
+    for line, current in state.walk(paths.told(run.path, run.pk)):
         log.read(line, current)
         content = line.content
         if line.kind == lifecycle.EntryKind.REPLY:

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
+from runs.models import wire
 from runs.transitions import clock_time
 
 
 @contextmanager
 def ahead(*, hours: float) -> Iterator[None]:
     """Let the database's clock be ahead while the block runs."""
-    real = clock_time.now
+    real = clock_time.told
 
-    def later() -> datetime.datetime:
-        return real() + datetime.timedelta(hours=hours)
+    def later(rows: list[wire.Row]) -> datetime.datetime:
+        return real(rows) + datetime.timedelta(hours=hours)
 
-    with mock.patch.object(clock_time, "now", later):
+    with mock.patch.object(clock_time, "told", later):
         yield
