@@ -25,7 +25,8 @@ _REVIEW = (
     " ON CONFLICT (review_id) DO UPDATE SET words = excluded.words"
 )
 _EFFECT = (
-    "INSERT INTO runs_words (run_id, effect_id, open, words) VALUES ($1, $2, $3, to_tsvector('simple', $4))"
+    "INSERT INTO runs_words (run_id, effect_id, open, words)"
+    " VALUES ($1::bigint, $2::bigint, $3::boolean, to_tsvector('simple', $4))"
     " ON CONFLICT (effect_id) DO UPDATE SET words = excluded.words, open = excluded.open"
 )
 
@@ -57,8 +58,8 @@ def effect(row: models.Occurrence, *, title: str, receipt: Any, known: bool) -> 
     """Make an effect findable by its tool, what makes it the same, what was said beforehand, and what came of it."""
     said = finding.text(row.tool, title, row.identity, row.owner.preview, receipt, row.owner.error)
     number = columns.number
-    seen = b"f" if known else b"t"
-    _write(_EFFECT, [number(row.owner.run_id), number(row.pk), seen, columns.word(said)])
+    open_still = b"f" if known else b"t"
+    _write(_EFFECT, [number(row.owner.run_id), number(row.pk), open_still, columns.word(said)])
 
 
 def forget(root: int) -> None:
