@@ -100,7 +100,7 @@ def test_2_1_a_part_that_finds_no_row_undoes_all_the_others(start: Start) -> Non
     claim, front = claimed(run)
     work = carrying.begin(front)
     work.log.append("note", {"code": "wake"})
-    work.step("there is no such step", state="done")
+    work.save(models.Action(pk=2**40, attempt=1), "attempt")  # there is no such action
     with pytest.raises(Changed, match="found 0 rows where it needs 1"):
         work.commit("reply")
     before = models.Run.objects.get(pk=run.pk)
