@@ -21,7 +21,9 @@ OUTSIDE = frozenset({"lookup", "preview", "precondition", "verify", "undo", "com
 SENDS = frozenset({"on_commit", "send_task", "publish"})
 COMMITS = frozenset({"atomic", "commit"})
 
-WITHIN = frozenset({"runs/transitions/indexing.py", "runs/engine/verifier.py"})
+WITHIN = frozenset(
+    {"runs/transitions/indexing.py", "runs/transitions/steps/advances.py", "runs/engine/verifier.py"}
+)
 """Modules that commit nothing: their statements are part of their callers' transactions, which they check, or reads."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from runs import measures, models
@@ -170,9 +171,11 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) v (id, spent
 
 
 def _write(accounts: Sequence[models.Account]) -> None:
-    """Write what is used and reserved of these locked accounts."""
+    """Write what is used and reserved of these locked accounts, as a part of the caller's commit."""
     if not accounts:
         return
+    if not connection.in_atomic_block:
+        raise RuntimeError("Accounts are written in the transaction that locked them.")
     rows = [(account.pk, account.spent, account.advanced, account.over) for account in accounts]
     wire.execute(_WRITE, [columns.numbers(column) for column in zip(*rows, strict=True)])
 
