@@ -51,6 +51,8 @@ ACTS: dict[str, str] = {
     "plan.edited": "Changed the plan",
     "budget.raised": "A limit is higher now",
     "effect.undo_asked": "Asked that an effect be taken back",
+    "effect.verify_asked": "Asked that an effect be read back",
+    "effect.differs": "Read back, an effect differs",
     "occurrence.answered": "What is known of an effect was settled",
     "occurrence.settled": "What is known of an effect was found out",
     "occurrence.contradicted": "Evidence contradicts the record",
