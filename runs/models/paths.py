@@ -39,14 +39,6 @@ def holder(run: Run, position: int) -> int:
     return next((int(ancestor) for ancestor, last in run.path if position <= last), run.pk)
 
 
-def lines(path: Path, own: int | None = None) -> Iterator[Entry]:
-    """Return the lines of a path in order, then those of the run `own` if it is given."""
-    for ancestor, last in path:
-        yield from Entry.objects.filter(run=ancestor, position__lte=last).order_by("position").iterator(500)
-    if own is not None:
-        yield from Entry.objects.filter(run=own).order_by("position").iterator(500)
-
-
 _TOLD = """
 SELECT position, kind, content FROM runs_entry
 WHERE run_id = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT 1000
@@ -54,7 +46,7 @@ WHERE run_id = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT 1
 
 
 def told(path: Path, own: int | None = None) -> Iterator[state.Entry]:
-    """Return what `lines` returns, as far as the state needs it."""
+    """Return the lines of a path in order, then those of the run `own` if it is given, as far as the state needs them."""
     for run, last in [*path, *([] if own is None else [(own, 2**31 - 1)])]:
         seen: int | None = 0
         while seen is not None:
