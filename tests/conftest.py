@@ -22,7 +22,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
+from runs.engine import outside
 from tests import fresh, servers, waiting
+from tests.engine import lock_order, locks
 
 # How long an example takes says how busy the machine is, nothing about what is tested.
 hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -82,6 +84,21 @@ def quick_passwords() -> Iterator[None]:
     """A password is hashed as ever, but not a million times over."""
     with mock.patch.object(hashers.PBKDF2PasswordHasher, "iterations", 100):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def everything_watched() -> None:
+    """In no test is a model or tool called with a lock held, and no row is locked out of order."""
+    lock_order.everywhere()
+    outside.watch(locks.none_held)
+
+
+@pytest.fixture(autouse=True)
+def nothing_locked_wrongly() -> Iterator[None]:
+    """A wrong order, or a lock held at a call, fails the test in which it was seen, in whatever thread."""
+    yield
+    wrong = lock_order.taken()
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +11,20 @@ import pytest
 from django.contrib.auth.models import Group
 
 from runs import models, seed
-from runs.engine import advance, outside
+from runs.engine import advance
 from runs.providers import declared
 from runs.transitions import decisions, starts
 from runs.transitions.actor import Actor
-from tests.engine import locks, world
+from tests.engine import world
 
 _tokens = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def fresh_world(tmp_path: Path) -> Iterator[None]:
-    """Each test has a world of its own, and no tool or model of it is called with a lock held."""
+def fresh_world(tmp_path: Path) -> None:
+    """Each test has a world of its own."""
     world.World.reset(tmp_path / "world.jsonl")
     world.Look.failures, world.Look.runs, world.Costly.balance = [], [], 0
-    outside.watch(locks.none_held)
-    yield
-    outside.watch(None)
 
 
 @pytest.fixture

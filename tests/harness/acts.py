@@ -10,8 +10,9 @@ from unittest import mock
 from django.db import connection
 
 from runs import hints, lifecycle, models
-from runs.engine import acting, advance, clock, reading
+from runs.engine import acting, advance, clock, outside, reading
 from runs.transitions import anchors, clocks, starts, tenures
+from tests.engine import lock_order, locks
 from tests.harness import bots, oracle
 from tests.harness import plan as plans
 from tests.harness.hands import Command
@@ -43,6 +44,8 @@ def quiet() -> None:
         mock.patch.object(retrying, "BACKOFF", BACKOFF).start()
     # Each hand is a machine of its own: nobody else's clock ends it when it stands still.
     mock.patch.object(tenures, "_known", lambda pid: (f"machine {pid}", "")).start()
+    lock_order.everywhere()
+    outside.watch(locks.none_held)
 
 
 def commands(world: World) -> Mapping[str, Command]:

@@ -24,6 +24,7 @@ from django.db import connections
 
 from runs import points
 from runs.engine import heartbeat
+from tests.engine import lock_order
 from tests.harness import plan as plans
 from tests.harness.plan import Death
 
@@ -177,6 +178,8 @@ def _serve(channel: socket.socket, commands: Mapping[str, Command]) -> None:
         try:
             value = commands[order["do"]](**order["with"])
             watch.end()
+            wrong = lock_order.taken()
+            assert not wrong, wrong[0]
             watch.tell("done", value=value)
         except Exception as error:  # whatever it is: the one who gave the order judges it
             watch.end()

@@ -94,6 +94,7 @@ def proven(site: Site, runs: list[models.Run]) -> None:
     assert site.letters() == tools["email.send"]
     fees = site.fees()
     assert len(fees) == len(set(fees)) == tools["ledger.post_late_fee"]
+    assert not (site.gates.parent / "wrong").exists(), (site.gates.parent / "wrong").read_text()
     lines = site.lines()
     assert len(lines) == len(set(lines)) == tools["kills.wire"]
     for run in runs:

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from runs import models
 from runs.engine import outside, verifier
-from tests.engine import locks
+from tests.engine import lock_order, locks
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import crash, released
 from tests.engine.world import Costly, Lookup, Unprotected, World
@@ -76,5 +76,6 @@ def test_2_14_no_tool_is_called_with_an_advisory_lock_held(transactional_db: Non
         try:
             with pytest.raises(AssertionError, match="locks held"):
                 locks.none_held()
+            assert len(lock_order.taken()) == 1
         finally:
             cursor.execute("SELECT pg_advisory_unlock(1)")

@@ -20,7 +20,7 @@ from runs.models.run import FORMAT
 from runs.tools.contract import DidNotHappen
 from runs.transitions import clocks, inbox, steps, switches
 from runs.transitions.actor import Actor
-from tests.engine import clockwork
+from tests.engine import clockwork, lock_order
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Look, World
 
@@ -178,7 +178,8 @@ def test_9_4_a_failed_run_that_nobody_was_asked_about_is_found(start: Start) -> 
     run = go(start(step("look", "it")))
     assert run.status == "failed"
     verifier.verify()
-    models.Review.objects.filter(run=run, kind="failure").delete()
+    with lock_order.excused("somebody takes a row away, past the product"):
+        models.Review.objects.filter(run=run, kind="failure").delete()
     with pytest.raises(verifier.Broken, match="nobody was asked"):
         verifier.verify()
 
