@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from runs import models
 from runs.engine import verifier
+from runs.transitions import refusals, starts
+from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import World
 from tests.rules.test_4_order import rows
@@ -65,3 +69,26 @@ def test_1_9_a_later_call_with_the_same_identity_is_a_duplicate_too(
     assert go(run).status == "succeeded"
     assert len(World.effects("pay")) == 1
     verifier.verify()
+
+
+def test_1_16_a_start_that_is_sent_twice_is_one_run(
+    start: Start, operator: models.User, person: Callable[..., models.User]
+) -> None:
+    """A double click, and a program that asks again, get the run that their form has made; nobody else does."""
+    run = start(step("allowed", "draft"))
+
+    def again(by: models.User, **more: str) -> models.Run:
+        given: dict[str, Any] = {"input": {}, "title": "A test", "token": run.start_token, **more}
+        return starts.start_run(run.agent_version.agent.name, by=Actor(user=by), **given)
+
+    assert again(operator).pk == run.pk
+    # Both looked before either had written: the second one's row is refused, and it gets the first one's run.
+    looked = models.Run.objects.none()
+    with mock.patch.object(models.Run.objects, "filter", return_value=looked):
+        assert again(operator).pk == run.pk
+    with pytest.raises(refusals.Stale):
+        again(person("otto", "operator"))
+    assert go(run).status == "succeeded"
+    assert again(operator).pk == run.pk
+    assert len(World.effects("draft")) == 1
+    assert models.AuditEvent.objects.filter(act="run.started").count() == models.Run.objects.count() == 1
