@@ -141,6 +141,8 @@ def unguarded_in(source: str) -> list[str]:
 
 def _must(call: ast.Call, texts: dict[str, str]) -> bool:
     name = _called(call)
+    if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "hints":
+        return False  # a wake-up of that name, which has its points where it is sent
     if name in OUTSIDE | SENDS and isinstance(call.func, ast.Attribute):
         return not (name == "on_commit" and _defers(call))
     if name == "run" and isinstance(call.func, ast.Attribute):
