@@ -46,7 +46,7 @@ WHERE run_id = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT 1
 
 
 def told(path: Path, own: int | None = None) -> Iterator[state.Entry]:
-    """Return the lines of a path in order, then those of the run `own` if it is given, as far as the state needs them."""
+    """Return the lines of a path in order, then those of the run `own` if it is given, as the state needs them."""
     for run, last in [*path, *([] if own is None else [(own, 2**31 - 1)])]:
         seen: int | None = 0
         while seen is not None:

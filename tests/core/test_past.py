@@ -24,7 +24,7 @@ def agree(run: models.Run) -> int:
         cut = cuts.find(run, row.number or 0)
         assert cut is not None
         found = past.at(cut)
-        folded = state.fold(paths.lines(cut.path))
+        folded = state.fold(paths.told(cut.path))
         assert found.counters == folded.counters
         assert found.input == folded.input
         assert (found.plan_version, found.plan) == (folded.plan_version, folded.plan), row

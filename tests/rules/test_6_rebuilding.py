@@ -25,10 +25,8 @@ TOOLS = ("look", "allowed", "lookup", "idempotent", "costly")
 
 def folded(run: models.Run, upto: int | None = None) -> state.State:
     """Return the state of a run as its log alone says it."""
-    lines = (line for line in paths.lines(run.path, run.pk) if upto is None or line.position <= upto)
-    return state.fold(
-        state.Entry(position=line.position, kind=line.kind, content=line.content) for line in lines
-    )
+    lines = paths.told(run.path, run.pk)
+    return state.fold(line for line in lines if upto is None or line.position <= upto)
 
 
 def of_state(now: state.State) -> dict[str, Any]:
