@@ -99,6 +99,7 @@ TRIED: dict[str, str] = {
     "run.separate": "Begin separate work",
     "plan.edit": "Change the plan",
     "effect.undo": "Take an effect back",
+    "effect.verify": "Have an effect read back",
     "policy.change": "Change the policy",
     "switch.throw": "Pause many, or let them go on",
     "lineage.seal": "Seal the lineage",

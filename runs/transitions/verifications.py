@@ -12,7 +12,7 @@ from django.conf import settings
 
 from runs import exact, hints, lifecycle, models, rights
 from runs.tools import registry
-from runs.transitions import audit, clock_time, inbox, indexing
+from runs.transitions import attempts, audit, clock_time, inbox, indexing
 from runs.transitions.actor import ENGINE, Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -40,6 +40,7 @@ def begin(row: models.Occurrence) -> None:
         hints.verify(models.Verification.objects.create(occurrence=row).pk)
 
 
+@attempts.noted("effect.verify", "occurrence {}")
 def ask(occurrence_id: int, *, by: Actor) -> models.Verification:
     """Return the look that is under way, or a new one. Refuses NotYours, Stale and Invalid."""
     user = by.user

@@ -37,6 +37,7 @@ from runs.transitions import (
     switches,
     tokens,
     undos,
+    verifications,
 )
 from runs.transitions.actor import Actor
 from tests import architecture, factories
@@ -126,6 +127,10 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         fork = models.Run.objects.get(mode="dry_run")
         return branches.take_over(fork.pk, reason="It is better.", by=by, token=token())
 
+    def read_back(by: Actor) -> models.Verification:
+        with mock.patch.object(verifications, "can", return_value=True):
+            return verifications.ask(effect.pk, by=by)
+
     return {
         "decisions.decide": (
             who.reviewer, ["review.approve"], lambda by: decisions.decide(first.pk, said(first), by=by),
@@ -180,6 +185,7 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
             ["run.redriven"],
             lambda by: bulk_redrives.redrive_many([wish], reason="Once more.", by=by),
         ),
+        "verifications.ask": (who.admin, ["effect.verify_asked"], read_back),
         "undos.ask": (
             who.operator,
             ["effect.undo_asked"],
