@@ -102,6 +102,14 @@ class Verdict:
     reason_required: bool = False
     reason: str = ""
 
+    @property
+    def doubtful(self) -> bool:
+        """Return whether the rule could not be applied to the call."""
+        return _DOUBT in self.reason
+
+
+_DOUBT = "could not be applied, so a person decides:"
+
 
 def evaluate(rules: tuple[Rule, ...], facts: Facts, call: Mapping[str, Any] = NOTHING) -> Verdict:
     """Return the verdict of the first rule that matches; what isn't understood is never allowed.
@@ -119,7 +127,7 @@ def evaluate(rules: tuple[Rule, ...], facts: Facts, call: Mapping[str, Any] = NO
             if holds(rule.match, call):
                 return _said(rule, facts, f"{_SAYS[rule.verdict]} by the rule “{rule.name}”.")
         except (Unknown, cel.CelError) as error:
-            why = f"The rule “{rule.name}” could not be applied, so a person decides: {error}"
+            why = f"The rule “{rule.name}” {_DOUBT} {error}"
             return _doubted(rule, facts, why)
     if facts.effect == "read" and facts.tier == 0:
         return Verdict(verdict=ALLOW, rule="", tier=0, reason="No rule matches, and the tool only reads.")

@@ -54,7 +54,12 @@ def _asked(rule: rules.Rule) -> str:
     who = either(rule.groups)
     if rule.quorum == 1:
         return f"{who} decides"
-    return f"{_COUNTS.get(rule.quorum, str(rule.quorum))} people decide: {who}"
+    return f"{people(rule.quorum)} decide, each of {who}"
+
+
+def people(count: int) -> str:
+    """Return so many people in words."""
+    return "one person" if count == 1 else f"{_COUNTS.get(count, str(count))} people"
 
 
 _COUNTS = {2: "two", 3: "three"}

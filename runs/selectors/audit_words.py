@@ -197,7 +197,7 @@ def changes(content: Mapping[str, Any]) -> tuple[Change, ...]:
     """Return what differs between before and after, where the line says it."""
     if "before" not in content and "after" not in content:
         return ()
-    return tuple(_changes(content.get("before"), content.get("after")))
+    return tuple(_changes(content.get("before"), content.get("after", content.get("digest"))))
 
 
 def _changes(before: Any, after: Any) -> Iterator[Change]:

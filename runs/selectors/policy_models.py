@@ -97,6 +97,7 @@ class Case:
     what: str
     rule: str
     answer: str  # what people said about it then, in words, or nothing
+    terms: str = ""  # how it would be asked otherwise than now, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +114,19 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RuleUse:
+    """How many past actions one rule of the draft would have decided."""
+
+    number: int
+    name: str
+    decides: int
+    failed: int
+    """For so many it can't be applied, so they count as put before people."""
+    why: str
+    """Why, for the first of these."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Simulation:
     """What a draft would have said of past actions, beside what the policy in force says of them."""
 
@@ -124,8 +138,9 @@ class Simulation:
     passes: Group
     asks: Group
     refuses: Group
-    doubtful: int
-    """About so many the rules ask what the past doesn't tell, so they count as put before people."""
+    otherwise: Group
+    """Asked about by both, on other terms."""
+    rules: tuple[RuleUse, ...]
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models.functions import Now
 
 from runs import lifecycle, models
-from runs.policies import parsing, rules
+from runs.policies import parsing, rules, words
 from runs.selectors import policy_models, policy_past, tools
 
 SPANS = (1, 7, 30, 90)
@@ -22,11 +22,17 @@ class _Judged(NamedTuple):
     action: models.Action
     was: rules.Verdict
     would: rules.Verdict
-    doubtful: bool
 
     @property
     def differs(self) -> bool:
         return self.was.verdict != self.would.verdict
+
+    @property
+    def terms(self) -> str:
+        """Return how people would be asked otherwise, in words, where both ask."""
+        if self.differs or self.would.verdict != rules.REVIEW:
+            return ""
+        return ", ".join(_terms(self.was, self.would))
 
 
 def simulate(draft: Mapping[str, Any], in_force: Mapping[str, Any], *, days: int) -> policy_models.Simulation:
@@ -42,12 +48,15 @@ def simulate(draft: Mapping[str, Any], in_force: Mapping[str, Any], *, days: int
         .select_related("run__agent_version__agent", "run__created_by")
         .order_by("-pk")[: MOST + 1]
     )
-    judged = _judged(found[:MOST], parsing.parse(in_force), parsing.parse(draft))
+    then = parsing.parse(draft)
+    judged = _judged(found[:MOST], parsing.parse(in_force), then)
     shown = {
         verdict: [one for one in judged if one.differs and one.would.verdict == verdict]
         for verdict in rules.VERDICTS
     }
-    answers = _answers([one.action.pk for each in shown.values() for one in each[:SHOWN]])
+    otherwise = [one for one in judged if one.terms]
+    listed = [*shown.values(), otherwise]
+    answers = _answers([one.action.pk for each in listed for one in each[:SHOWN]])
     return policy_models.Simulation(
         days=days,
         looked=len(judged),
@@ -57,7 +66,8 @@ def simulate(draft: Mapping[str, Any], in_force: Mapping[str, Any], *, days: int
         passes=_group(shown[rules.ALLOW], answers),
         asks=_group(shown[rules.REVIEW], answers),
         refuses=_group(shown[rules.DENY], answers),
-        doubtful=sum(one.doubtful for one in judged),
+        otherwise=_group(otherwise, answers),
+        rules=_uses(then, [one.would for one in judged]),
     )
 
 
@@ -67,30 +77,41 @@ def _judged(
     past = policy_past.Past(actions)
     found = []
     for action in actions:
-        facts, call = policy_past.facts(action), _Noting(past.of(action))
+        facts, call = policy_past.facts(action), past.of(action)
         was, would = rules.evaluate(now, facts, call), rules.evaluate(then, facts, call)
-        found.append(_Judged(action, was, would, call.doubtful))
+        found.append(_Judged(action, was, would))
     return found
 
 
-class _Noting(Mapping[str, Any]):
-    """A call that notes whether something was asked that the past doesn't tell."""
+def _terms(was: rules.Verdict, would: rules.Verdict) -> Iterator[str]:
+    """Yield what is otherwise in how people are asked."""
+    if was.quorum != would.quorum:
+        yield f"{words.people(would.quorum)} instead of {words.people(was.quorum)}"
+    if was.groups != would.groups:
+        yield f"{words.either(would.groups)} instead of {words.either(was.groups)}"
+    if was.tier != would.tier:
+        yield f"as tier {would.tier} instead of {was.tier}"
+    if was.separation != would.separation:
+        yield "not by who started it" if would.separation else "also by who started it"
+    if was.reason_required != would.reason_required:
+        yield "with a reason" if would.reason_required else "without a reason"
 
-    def __init__(self, call: Mapping[str, Any]) -> None:
-        self._call, self.doubtful = call, False
 
-    def __getitem__(self, name: str) -> Any:
-        try:
-            return self._call[name]
-        except rules.Unknown:
-            self.doubtful = True
-            raise
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._call)
-
-    def __len__(self) -> int:
-        return len(self._call)
+def _uses(
+    known: tuple[rules.Rule, ...], verdicts: Sequence[rules.Verdict]
+) -> tuple[policy_models.RuleUse, ...]:
+    """Return for each rule how many it decides, and how many it can't be applied to."""
+    found = []
+    for number, rule in enumerate(known, start=1):
+        mine = [one for one in verdicts if one.rule == rule.name]
+        failed = [one for one in mine if one.doubtful]
+        found.append(
+            policy_models.RuleUse(
+                number=number, name=rule.name, decides=len(mine), failed=len(failed),
+                why=failed[0].reason if failed else "",
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
 def _counts(verdicts: Sequence[rules.Verdict]) -> dict[str, int]:
@@ -109,6 +130,7 @@ def _group(judged: Sequence[_Judged], answers: Mapping[int, str]) -> policy_mode
                 what=str((one.action.preview or {}).get("summary") or tools.title(one.action.tool)),
                 rule=one.would.rule,
                 answer=answers.get(one.action.pk, ""),
+                terms=one.terms,
             )
             for one in judged[:SHOWN]
         ),

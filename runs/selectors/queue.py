@@ -6,7 +6,7 @@ import functools
 import operator
 from dataclasses import dataclass
 
-from django.db.models import Count, FilteredRelation, Max, Q, QuerySet, TextField
+from django.db.models import Count, Exists, FilteredRelation, Max, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models, rights
@@ -84,7 +84,11 @@ def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q
     snoozed = Q(put_off__until__gt=now.ClockNow())
     awake = Q(put_off__isnull=True) | Q(put_off__until__lte=now.ClockNow())
     here = Q(handover__isnull=True) | Q(handover__to=viewer.user) | Q(due_at__lte=now.ClockNow())
-    return rows, {MINE: own & awake & here, TEAM: every, SNOOZED: own & snoozed}
+    voted = models.Decision.objects.filter(
+        review=OuterRef("pk"), revision=OuterRef("revision"), person=viewer.user
+    )
+    open_to_me = Q(~Exists(voted))  # who has answered waits for the others
+    return rows, {MINE: own & awake & here & open_to_me, TEAM: every, SNOOZED: own & snoozed}
 
 
 def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:

@@ -62,6 +62,8 @@ def similar(review: models.Review, arguments: Mapping[str, Any]) -> check_models
     rows = models.Review.objects.filter(
         shape=review.shape, status=lifecycle.Review.APPROVED, pk__lt=review.pk, consumed_by__isnull=False
     )
+    if review.closed_at is not None:  # what was approved later was no example
+        rows = rows.filter(closed_at__lt=review.closed_at)
     last = rows.exclude(action=review.action_id).select_related("action", "run").order_by("-pk").first()
     if last is None or last.action is None:
         return None

@@ -122,6 +122,7 @@ class Names:
     steps: Mapping[str, str]
     reviews: Mapping[int, models.Review]
     people: Mapping[str, str]
+    together: Mapping[int, tuple[str, ...]]  # who approved, where it took several
     dry_run: bool = False  # of a run that only tries things out
 
     def person(self, username: str) -> str:
@@ -156,9 +157,25 @@ def names(run: models.Run, lines: Iterable[Line], *, viewer: models.User) -> Nam
     steps = dict(models.PlanStep.objects.filter(run=run, key__in=keys).values_list("key", "title"))
     asked = {number for item in found if isinstance(number := item.content.get("review"), int)}
     reviews = {row.pk: row for row in models.Review.objects.filter(run=run, pk__in=asked)}
-    named = {str(item.content["by"]) for item in found if item.content.get("by")}
+    together = _together(reviews)
+    named = {who for each in together.values() for who in each}
+    named |= {str(item.content["by"]) for item in found if item.content.get("by")}
     named |= {str(item.content["author"]) for item in found if item.content.get("author")}
     users = models.User.objects.filter(username__in=named | {run.created_by.username})
     people = {user.username: "You" if user.pk == viewer.pk else user.display() for user in users}
     dry_run = run.mode == models.Run.Mode.DRY_RUN
-    return Names(actions=actions, steps=steps, reviews=reviews, people=people, dry_run=dry_run)
+    return Names(
+        actions=actions, steps=steps, reviews=reviews, people=people, together=together, dry_run=dry_run
+    )
+
+
+def _together(reviews: Mapping[int, models.Review]) -> dict[int, tuple[str, ...]]:
+    """Return who approved these, for those that needed several people: none is asked for where there is none."""
+    several = {row.pk: row.revision for row in reviews.values() if row.quorum > 1 and row.votes > 1}
+    found: dict[int, tuple[str, ...]] = {}
+    if several:
+        rows = models.Decision.objects.filter(review__in=several, verdict="approve").order_by("pk")
+        for review, revision, who in rows.values_list("review", "revision", "person__username"):
+            if several[review] == revision:
+                found[review] = (*found.get(review, ()), who)
+    return found

@@ -125,6 +125,8 @@ def _decision(line: Line, names: Names) -> Said:
     if content.get("kind") == lifecycle.ReviewKind.QUESTION and review is not None:
         what = names.reviews[review].title if review in names.reviews else "a question"
     who = names.person(str(content.get("by") or "ckptsite"))
+    if review is not None and review in names.together and content.get("answer") == "approve":
+        who = " and ".join(names.person(one) for one in names.together[review])
     reason = str(content.get("reason") or "")
     if "plan" in content:
         title = f"Approved the plan, version {content['plan']}"

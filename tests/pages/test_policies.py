@@ -55,7 +55,7 @@ def test_the_rules_are_told_in_words_with_what_came_of_them(who: factories.Peopl
     for words in (
         "the tool is world.costly",
         "args.note != &#x27;&lt;b&gt;&#x27;",
-        "two people decide: reviewer or admin",
+        "two people decide, each of reviewer or admin",
         "after 2 hours also put before admin",
         "open until somebody answers",
         "the tool is one that begins with world.l",
@@ -187,5 +187,13 @@ def test_a_draft_is_tried_on_the_past(who: factories.People, as_: As) -> None:
     assert "<span>2 would now pass</span>" in page
     assert "people rejected it" in page
     assert "<span>1 would now be refused</span>" in page
-    assert "Of 1 the past doesn't tell what a rule asks" in page
+    for name in ("known", "poor"):
+        assert f'{name}</th> <td data-label="Decides">1 of 4' in page
+    assert "what the run had used by then isn" in page
     assert models.PolicyVersion.objects.count() == 1
+    two = [{"name": "two", "verdict": "review", "quorum": 2}, {"name": "late", "verdict": "deny"}]
+    form["document"] = json.dumps({"version": 1, "rules": two})
+    page = press(as_(who.admin), form, "try")[1]
+    assert "<span>4 would be asked about on other terms</span>" in page
+    assert "two people instead of one person" in page
+    assert "None of these comes to this rule" in page
