@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from runs.engine import advance, verifying, zombies
-from runs.transitions import clocks, effect_words, pins
+from runs.transitions import clocks, effect_words, ladders, pins
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +46,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         zombies.sweep()
         clocks.expire_reviews()
         clocks.escalate()
+        ladders.climb()
         clocks.wake_new_day()
         clocks.wake_stranded()
         pins.wake_restored()

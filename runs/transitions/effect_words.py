@@ -1,6 +1,6 @@
 """What the clock does once for each effect: it is made findable, and read back where its tool can. Off its path.
 
-Each is a commit of its own and harmless when it is done twice.
+It is harmless when it is done twice.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def index(*, limit: int = BATCH) -> int:
     begun = effects.filter(pk__gt=newest - BEHIND, words__isnull=True, root__sealed_at__isnull=True)
     settled = effects.filter(words__open=True, state__in=KNOWN)
     rows = [*begun.order_by("pk")[:limit], *settled.order_by("pk")[:limit]]
-    for row in rows:
-        with committing("index"):
-            _index(row)
+    if rows:
+        with committing("index"):  # one for all: it locks nothing that the runs' own commits wait for
+            for row in rows:
+                _index(row)
     return len(rows)
 
 

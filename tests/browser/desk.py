@@ -124,6 +124,7 @@ class Desk:
 
     def press(self, *keys: str) -> None:
         """Press these keys, one after the other."""
+        self.page.wait_for_load_state("load")  # its scripts hear the keys by then
         for key in keys:
             self.page.keyboard.press(key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from unittest import mock
 
 import pytest
@@ -110,10 +111,12 @@ def test_a_lost_worker_is_said_while_another_is_awaited_and_at_work(
     """Lost authority: the lease ran out; then the next worker has it, and what is done is not done again."""
     run = factories.start(who.operator, step("look", "it"))
     assert steps.claim(run.pk) is not None
+    models.Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() + datetime.timedelta(minutes=1))
     assert "A worker is on it right now." in page(client, run)
     models.Run.objects.filter(pk=run.pk).update(lease_until=timezone.now())
     assert "Its worker doesn&#x27;t answer any more; another one takes over" in page(client, run)
     assert steps.claim(run.pk) is not None
+    models.Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() + datetime.timedelta(minutes=1))
     assert "the one before it was lost" in page(client, run)
 
 
