@@ -29,9 +29,10 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def looks(desk: Desk, path: str) -> list[str]:
+def looks(desk: Desk, path: str, *, keys: bool = True) -> list[str]:
     """Return what is wrong with the look of a page: barriers, sideways scroll, and keys that its sheet doesn't list.
 
+    Without `keys` the sheet is left alone: an answer of a form has the keys of its page.
     The wide window is light; the narrow one is dark, and looked at for what its width and its colours can change.
     """
     page = desk.go(path)
@@ -42,7 +43,7 @@ def looks(desk: Desk, path: str) -> list[str]:
     narrow = size is not None and size["width"] < 600
     colours: Literal["light", "dark"] = "dark" if narrow else "light"
     found: list[str] = []
-    if not narrow and page.locator("#keys").count():
+    if keys and not narrow and page.locator("#keys").count():
         heard, listed = desk.keys()
         found += [] if heard == listed else [f"{path}: listens to {heard}, lists {listed}"]
     page.emulate_media(color_scheme=colours, reduced_motion="reduce")

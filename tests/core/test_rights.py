@@ -11,12 +11,12 @@ from runs.rights import Act
 
 MAY: dict[str, set[Act]] = {
     "viewer": {Act.VIEW},
-    "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP, Act.UNDO},
+    "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP, Act.UNDO, Act.VERIFY},
     "operator": {
         Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.UNDO, Act.ANSWER_FAILURE,
-        Act.RAISE_BUDGET, Act.EDIT_PLAN,
+        Act.RAISE_BUDGET, Act.EDIT_PLAN, Act.VERIFY,
     },
-    "auditor": {Act.VIEW, Act.AUDIT},
+    "auditor": {Act.VIEW, Act.AUDIT, Act.VERIFY},
     "admin": set(Act),
 }  # fmt: skip
 

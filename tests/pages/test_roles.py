@@ -139,7 +139,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
         elif name == "audit-check":
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
-        elif name in {"run-undo", "run-retry", "run-take-over", "view-change", "token-revoke"}:
+        elif name in {"run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke"}:
             assert response.status_code == 404  # no effect is named, no dry run, no such view or token
         elif name in {"review-snooze", "review-hand-over", "switch", "view-save"}:
             assert response.status_code == 422  # no time, nobody, nothing named
