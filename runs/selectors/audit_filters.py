@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
@@ -16,6 +17,9 @@ from runs.selectors import audit_words
 
 NOBODY, ANYBODY = "-", "*"
 """Stand for the clock and the engine, which are nobody, and for whoever is a person."""
+
+
+Line = TypeVar("Line", models.AuditEvent, models.Refusal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,30 +81,25 @@ def _day(text: str) -> str:
 
 
 def events(filters: Filters) -> QuerySet[models.AuditEvent]:
-    """Return the lines of the chain that fit, in no order yet. A day's bounds are looked up first, by their index."""
-    rows: QuerySet[models.AuditEvent] = models.AuditEvent.objects.filter(_condition(filters))
-    since, until = _bounds(filters)
-    every = models.AuditEvent.objects.order_by()
-    if since is not None:
-        first = every.filter(at__gte=since).order_by("at", "seq").values("seq").first()
-        rows = rows.filter(seq__gte=first["seq"]) if first else rows.none()
-    if until is not None:
-        last = every.filter(at__lt=until).order_by("-at", "-seq").values("seq").first()
-        rows = rows.filter(seq__lte=last["seq"]) if last else rows.none()
-    return rows
+    """Return the lines of the chain that fit, in no order yet."""
+    return _fitting(models.AuditEvent.objects.order_by(), filters)
 
 
 def refusals(filters: Filters) -> QuerySet[models.Refusal]:
     """Return the refused attempts that fit, in no order yet."""
-    rows: QuerySet[models.Refusal] = models.Refusal.objects.filter(_condition(filters))
+    return _fitting(models.Refusal.objects.order_by(), filters)
+
+
+def _fitting(every: QuerySet[Line], filters: Filters) -> QuerySet[Line]:
+    """Return those of the rows that fit. A day's bounds are looked up first, by the index over the time."""
+    rows = every.filter(_condition(filters))
     since, until = _bounds(filters)
-    every = models.Refusal.objects.order_by()
     if since is not None:
-        first = every.filter(at__gte=since).order_by("at", "id").values("pk").first()
-        rows = rows.filter(pk__gte=first["pk"]) if first else rows.none()
+        first = every.filter(at__gte=since).order_by("at", "pk").values_list("pk", flat=True).first()
+        rows = rows.none() if first is None else rows.filter(pk__gte=first)
     if until is not None:
-        last = every.filter(at__lt=until).order_by("-at", "-id").values("pk").first()
-        rows = rows.filter(pk__lte=last["pk"]) if last else rows.none()
+        last = every.filter(at__lt=until).order_by("-at", "-pk").values_list("pk", flat=True).first()
+        rows = rows.none() if last is None else rows.filter(pk__lte=last)
     return rows
 
 

@@ -161,13 +161,7 @@ def event_rows(found: Sequence[models.AuditEvent]) -> tuple[Row, ...]:
     return tuple(
         Row(
             number=row.seq,
-            at=row.at,
-            who=row.actor.get_username() if row.actor else "",
-            behalf=row.on_behalf_of.get_username() if row.on_behalf_of else "",
             what=audit_words.act(row.act),
-            act=row.act,
-            channel=row.channel,
-            ip=row.ip or "",
             policy=str(row.policy_version) if row.policy_version else "",
             facts=audit_words.facts(row.content),
             changes=audit_words.changes(row.content),
@@ -187,13 +181,7 @@ def refusal_rows(found: Sequence[models.Refusal]) -> tuple[Row, ...]:
     return tuple(
         Row(
             number=row.pk,
-            at=row.at,
-            who=row.actor.get_username() if row.actor else "",
-            behalf=row.on_behalf_of.get_username() if row.on_behalf_of else "",
             what=audit_words.tried(row.act),
-            act=row.act,
-            channel=row.channel,
-            ip=row.ip or "",
             policy="",
             code=audit_words.CODES.get(row.code, row.code),
             reason=row.reason,
@@ -216,11 +204,17 @@ class _Names:
         self.runs = dict(models.Run.objects.filter(pk__in=runs).values_list("pk", "title"))
 
     def of(self, row: models.AuditEvent | models.Refusal) -> dict[str, Any]:
-        """Return the fields of a row that say what it is about."""
+        """Return the fields that acts and refusals share: who, when, through which door, and about what."""
         kind, number = _numbered(row.subject)
         titles = {"review": self.reviews, "user": self.people, "run": self.runs}.get(kind, {})
         there = number in titles
         return {
+            "at": row.at,
+            "who": row.actor.get_username() if row.actor else "",
+            "behalf": row.on_behalf_of.get_username() if row.on_behalf_of else "",
+            "act": row.act,
+            "channel": row.channel,
+            "ip": row.ip or "",
             "subject": row.subject,
             "object": kind if there and kind != "user" else "",
             "object_id": number,

@@ -73,7 +73,7 @@ def gates(data: Data) -> Figure:
     return metrics_parts.shares(
         name,
         title,
-        f"{100 * stopped / asked:.0f} of 100 questions weren't approved as they were asked;"
+        f"{stopped:,} of {metrics_words.of(asked, 'question')} weren't approved as they were asked;"
         f" {metrics_words.of(idle, 'rule')} stopped nothing.",
         "Rule",
         {rule: (count[True], count.total()) for rule, count in by_rule.items()},

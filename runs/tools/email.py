@@ -96,7 +96,7 @@ class _Send(contract.Tool):
 
     def way(self) -> str:
         """Return how the letter leaves."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} doesn't say how a letter leaves")
 
     def identity_of(self, args: SendArguments) -> Any:
         """Return the reference without regard to case and spacing."""

@@ -10,10 +10,11 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from tests.harness import controls, table
+from tests.harness import controls, table, wrongs
 
 ROOT = Path(__file__).parent.parent.parent
 MODE = os.environ.get("CKPTSITE_HARNESS", "")
@@ -80,8 +81,14 @@ def test_the_table_names_each_point_or_says_why_not() -> None:
 
 @pytest.mark.parametrize("name", controls.CONTROLS)
 def test_each_control_changes_what_is_there(name: str) -> None:
-    with controls.broken(name):
-        pass
+    with mock.patch.object(wrongs, "_put", wraps=wrongs._put) as put, controls.broken(name):
+        changed = [(call.args[1], call.args[2]) for call in put.call_args_list]
+        assert changed
+        built = [getattr(owner, attribute) for owner, attribute in changed]
+    assert all(
+        getattr(owner, attribute) is not wrong
+        for (owner, attribute), wrong in zip(changed, built, strict=True)
+    )
 
 
 @pytest.mark.seconds

@@ -69,5 +69,5 @@ class Read(contract.Tool):
         """Read it, again and again while it is slow."""
         slow().with_name(f"reading {args.text}").touch()
         while slow().exists() and ctx.remaining() > 0:
-            time.sleep(0.02)
+            time.sleep(0.02)  # it stands for a slow read, which nothing wakes
         return contract.Receipt(summary="Read.", value={"text": args.text})

@@ -102,7 +102,7 @@ def test_each_figure_from_what_is_known() -> None:
         "ends": "5 of 8 questions were approved as they were asked: 62 % (31 % to 86 %).",
         "reading": "2 of 4 decisions came faster than the arguments can be read: 50 % (15 % to 85 %).",
         "later": "2 of 8 approved effects were regretted: 25 % (7.1 % to 59 %).",
-        "gates": "38 of 100 questions weren't approved as they were asked; 0 rules stopped nothing.",
+        "gates": "3 of 8 questions weren't approved as they were asked; 0 rules stopped nothing.",
         "edits": "In 4 edits the argument changed most often was “amount”.",
         "runs": "1 of 2 runs failed: 50 % (9.5 % to 91 %).",
         "cost": "1 run cost $2.50. Half of them cost at most $2.50 (unknown to unknown)."

@@ -115,6 +115,7 @@ def test_5_3_each_transaction_begins_anew() -> None:
     for sql in ("UPDATE runs_occurrence SET n = n", "UPDATE runs_run SET title = title"):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql)
+    assert lock_order.taken() == []
 
 
 def test_5_3_one_statement_locks_in_the_order_of_its_parts() -> None:
