@@ -47,13 +47,16 @@ def references(expression: str, root: str) -> frozenset[str]:
         raise _failed(expression, str(error)) from error
 
 
-def evaluate(expression: str, variables: Mapping[str, Any]) -> Any:
-    """Return the JSON value of the expression; refuse (CelError) what fails or gives anything but JSON."""
+def evaluate(expression: str, variables: Mapping[str, Any], *, most: int = MAX_WORK) -> Any:
+    """Return the JSON value of the expression; refuse (CelError) what fails or gives anything but JSON.
+
+    `most` items may be visited by its macros.
+    """
     program = _program(expression)
     names = celtext.free_names(expression)
     given = {name: variables[name] for name in names if name in variables}
     longest = max((_measure(expression, value) for value in given.values()), default=0)
-    if max(longest, 1) ** celtext.work(expression) > MAX_WORK:
+    if max(longest, 1) ** celtext.work(expression) > most:
         raise _failed(expression, f"it would go through a list of {longest:,} items too many times")
     try:
         context = _engine().Context(variables=given, functions={"join": _join, "plural": _plural})

@@ -17,6 +17,9 @@ MARKS = ("duplicate", "deviation", "first_time")
 NAMES = frozenset({"args", "run", "budget"})
 """What a condition may speak of."""
 
+WORK = 200_000
+"""Most items that a condition may visit: a tenth of a second, since it may be asked while a run is locked."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
@@ -99,7 +102,8 @@ def holds(match: Match, call: Mapping[str, Any]) -> bool:
             return False
     if match.when is None:
         return True
-    said = cel.evaluate(match.when, {name: _found(call, name) for name in cel.check(match.when) & NAMES})
+    asked = {name: _found(call, name) for name in cel.check(match.when) & NAMES}
+    said = cel.evaluate(match.when, asked, most=WORK)
     if not isinstance(said, bool):
         raise Unknown("its condition is neither true nor false.")
     return said
