@@ -24,6 +24,8 @@ from runs.transitions import (
 
 log = structlog.get_logger(__name__)
 
+TIDY = 5.0
+"""Seconds between two looks at what nobody waits for: words of effects, looks that were lost, checks, digests."""
 DAY_LOOK = 60.0
 """Seconds between two looks at whether a new day has begun, and at what is a day old."""
 
@@ -35,12 +37,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     clocks.escalate()
     ladders.climb()
     clocks.wake_snoozed()
-    attempts.anchor()
-    chain_checks.step()
     clocks.wake_stranded()
-    pins.wake_restored()
-    effect_words.index()
-    verifications.again()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
     unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
     for run_id in unheard:
@@ -49,9 +46,19 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
         advance.advance(run_id, stopping=stopping)
 
 
+def tidy() -> bool:
+    """Do what can wait a few seconds; return whether there is more of it at once."""
+    pins.wake_restored()
+    attempts.anchor()
+    effect_words.index()
+    verifications.again()
+    return chain_checks.step() > 0
+
+
 def run(*, stopping: Callable[[], bool]) -> None:
     """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
-    pause, looked, keeper = settings.CKPTSITE["CLOCK"], float("-inf"), heads.Keeper()
+    pause, keeper = settings.CKPTSITE["CLOCK"], heads.Keeper()
+    looked = tidied = float("-inf")
     while not stopping():
         began = time.monotonic()
         try:
@@ -62,6 +69,8 @@ def run(*, stopping: Callable[[], bool]) -> None:
                 looked = began
             tick(stopping=stopping)
             keeper.look()
+            if began >= tidied + TIDY and not tidy():
+                tidied = began
         except Exception as error:  # a database that restarts must not end the clock
             log.warning("tick_failed", error=f"{type(error).__name__}: {error}")
             connection.close()

@@ -101,6 +101,8 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
             .order_by("priority", "turn", "since", "id")
         )
         ids = list(fair.values_list("id", flat=True)[:limit])
+        if not ids:
+            return []
         # Asked again under the lock: the row may have been claimed since.
         free = models.Run.objects.select_for_update(skip_locked=True, of=("self",))
         taken = set(free.filter(_condition(now), pk__in=ids).values_list("id", flat=True))

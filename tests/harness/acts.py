@@ -82,6 +82,7 @@ def _work(run: int, tick: bool = True) -> dict[str, Any]:
     """Be the clock once, if it is its turn, and a worker once."""
     if tick:
         clock.tick()
+        clock.tidy()
         anchors.anchor()
     return {"claimed": advance.advance(run)}
 

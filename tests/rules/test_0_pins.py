@@ -163,7 +163,7 @@ def test_pins_the_same_again_goes_on_by_itself(start: Start, reviewer: models.Us
     with other():
         review = only_review(go(run))
         assert pins.wake_restored() == 0
-    clock.tick()
+    clock.tidy()
     run = go(run)
     review.refresh_from_db()
     assert (run.status, review.status, len(World.effects("mail"))) == ("succeeded", "settled", 1)

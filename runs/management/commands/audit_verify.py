@@ -38,5 +38,5 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Verified: {found.events} audit events (head {found.head[:16]}), "
             f"{found.runs} runs, {found.entries} log entries."
-            + (f" It goes on from {len(kept)} heads in {options['head']}." if kept else "")
+            + (f" It goes on from each head in {options['head']}." if kept else "")
         )

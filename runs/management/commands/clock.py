@@ -15,6 +15,8 @@ class Command(BaseCommand):
         "Find what time has made due: due runs, expired questions, leases that are over. Runs until stopped."
     )
 
+    requires_system_checks = []  # they load every page, which this process never serves
+
     def handle(self, *args: object, **options: object) -> None:
         """Run until SIGTERM or SIGINT."""
         clock.run(stopping=stopping.on_signal())
