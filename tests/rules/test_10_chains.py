@@ -157,7 +157,7 @@ def test_10_3_a_tail_cut_off_with_its_head_row_is_found_by_a_head_kept_elsewhere
             verifier.verify(kept)
     said = io.StringIO()
     management.call_command("audit_verify", head=file, stdout=said)
-    assert "goes on from 1 heads" in said.getvalue()
+    assert "goes on from each head" in said.getvalue()
     file.write_text("nothing\n")
     with pytest.raises(management.CommandError, match=r"Line 1 of .* is no head"):
         management.call_command("audit_verify", head=file)
