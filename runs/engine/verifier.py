@@ -46,7 +46,7 @@ class Verified:
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Let everything be read as it is at one moment, though the site goes on meanwhile."""
+    """Read everything as it is at one moment; inside of a transaction that is the transaction's."""
     if connection.in_atomic_block:
         yield
         return
@@ -59,9 +59,14 @@ def verify(heads: Mapping[int, str] | None = None) -> Verified:
     """Return what was verified; refuse (Broken) with the first bad row.
 
     `heads` are heads of the audit chain that were kept elsewhere, by the number of their event: it must go on from
-    each of them.
+    each of them. A site that goes on meanwhile is read as it is at one moment.
     """
-    events, head = chains.events(heads or {})
+    with one_moment():
+        return _all(heads or {})
+
+
+def _all(heads: Mapping[int, str]) -> Verified:
+    events, head = chains.events(heads)
     chains.anchored()
     runs = entries = 0
     books = accounts.Books()
@@ -100,8 +105,9 @@ def _asked() -> None:
 
 def verify_run(run: models.Run) -> int:
     """Return the number of entries of one run; refuse (Broken) the first row of it or its lineage that differs."""
-    entries = _run(run, accounts.Books())
-    _occurrences(models.Occurrence.objects.filter(root_id=run.root_id))
+    with one_moment():
+        entries = _run(run, accounts.Books())
+        _occurrences(models.Occurrence.objects.filter(root_id=run.root_id))
     return entries
 
 
