@@ -17,16 +17,26 @@ from tests import waiting
 from tests.services import upping
 
 pytestmark = pytest.mark.seconds
-ROOT = os.geteuid() == 0
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[upping.Site]:
-    """One running site for the tests that do not end it."""
-    running = upping.Site(tmp_path_factory.mktemp("up") / "data").ready()
-    yield running
-    family = running.family()
-    assert running.end() == 0
+    """One running site for the tests that do not end it; in the end it is killed, and the next one starts."""
+    first = upping.Site(tmp_path_factory.mktemp("up") / "data").ready()
+    yield first
+    family = first.family()
+    with postgres.connect(folders.Folder(first.data).database_url) as receipt:
+        first.end(signal.SIGKILL)
+        if sys.platform == "linux":  # elsewhere nothing tells the children, and the next start clears them
+            web = first.pid("web")
+            waiting.until(lambda: processes.started_at(web) is None, what="the pages to end")
+        # Whoever is at work, as a worker in an effect would be, can still write down how it went.
+        assert receipt.execute("select 1").fetchone() == (1,)
+    second = upping.Site(first.data).ready()
+    assert upping.alive(family) == []
+    assert second.page()
+    family = second.family()
+    assert second.end() == 0
     assert upping.alive(family) == []
 
 
@@ -91,36 +101,18 @@ def test_a_data_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("person", ["root", "ordinary"] if ROOT else ["ordinary"])
-def test_from_an_empty_folder_to_ready_and_gone(person: str) -> None:
+def test_an_ordinary_person_comes_from_an_empty_folder_to_ready_and_gone() -> None:
     place = Path(tempfile.mkdtemp(prefix="ckptsite-person-"))
     place.chmod(0o777)
     try:
-        prefix = upping.ORDINARY if person == "ordinary" and ROOT else ()
-        site = upping.Site(place / "data", prefix=prefix).ready()
+        site = upping.Site(place / "data", prefix=upping.ORDINARY if os.geteuid() == 0 else ()).ready()
         assert site.page()
         for name in ("secret_key", "key_hmac", "audit_hmac"):
             assert stat.S_IMODE((site.data / name).stat().st_mode) == 0o600
         family = site.family()
         assert len(family) >= 5
-        assert site.end(within=10) == 0
+        assert site.end(signal.SIGINT, within=10) == 0
         assert upping.alive(family) == []
         assert site.said.endswith("Stopping\nStopped\n")
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def test_a_killed_up_leaves_nothing_and_the_next_one_starts(tmp_path: Path) -> None:
-    first = upping.Site(tmp_path / "data").ready()
-    family = first.family()
-    with postgres.connect(folders.Folder(first.data).database_url) as receipt:
-        first.end(signal.SIGKILL)
-        if sys.platform == "linux":  # elsewhere nothing tells the children, and the next start clears them
-            web = first.pid("web")
-            waiting.until(lambda: processes.started_at(web) is None, what="the pages to end")
-        # Whoever is at work, as a worker in an effect would be, can still write down how it went.
-        assert receipt.execute("select 1").fetchone() == (1,)
-    second = upping.Site(tmp_path / "data").ready()
-    assert upping.alive(family) == []
-    assert second.page()
-    assert second.end(signal.SIGINT) == 0
