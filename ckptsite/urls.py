@@ -30,6 +30,7 @@ from runs.views import (
     run_pages,
     runs,
     settings,
+    switches,
 )
 
 urlpatterns = [
@@ -73,7 +74,7 @@ urlpatterns = [
     path("runs/<int:run_id>/resume/", controls.resume, name="run-resume"),
     path("runs/<int:run_id>/retry/", controls.retry, name="run-retry"),
     path("runs/<int:run_id>/stop/", controls.stop, name="run-stop"),
-    path("switches/", controls.switch, name="switch"),
+    path("switches/", switches.switches, name="switches"),
     path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),
     path("runs/<int:run_id>/separate/", redrives.separate, name="run-separate"),
     path("runs/<int:run_id>/take-over/", redrives.take_over, name="run-take-over"),

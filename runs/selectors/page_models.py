@@ -31,8 +31,10 @@ class Shell:
     can_start: bool
     is_admin: bool = False
     can_audit: bool = False
+    can_switch: bool = False
     groups: tuple[str, ...] = ()
     halted: str = ""  # why no effect starts anywhere, where the database is the reason
+    paused: str = ""  # "The tool “Send an e-mail” is paused."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +123,11 @@ class StartForm:
 @dataclass(frozen=True, kw_only=True)
 class SwitchLine:
     what: str  # "all", "agent:<name>" or "tool:<name>"
-    sentence: str  # "All runs are paused by Ada since 12:04: maintenance."
+    words: str  # "The tool “Send an e-mail”"
+    since: Moment
+    by: str
+    reason: str
+    held: int  # runs that haven't ended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +148,6 @@ class RunsPage:
     q: str  # what was searched for
     around: tuple[tuple[str, str], ...]  # hidden fields of the search: all the rest
     start: StartForm | None  # None: this person may not start runs
-    board: SwitchBoard
     causes: tuple[Choice, ...] = ()  # of the failed runs that wait for somebody
     cause: str = ""  # the one that is chosen, in words
     many: str = ""  # its key, for who may go on with its runs

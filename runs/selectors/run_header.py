@@ -56,6 +56,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         run_id=run.pk,
         title=run.title,
         agent=version.agent.title or version.agent.name,
+        agent_name=version.agent.name,
         agent_version=version.number,
         status=run.status,
         sentence=waits(run)

@@ -69,6 +69,7 @@ class RunHeader:
     run_id: int
     title: str
     agent: str
+    agent_name: str
     agent_version: int
     status: str
     sentence: str  # "Waiting for approval of 2 e-mails since 12:04."

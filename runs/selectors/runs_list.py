@@ -82,7 +82,6 @@ def page(
         q=typed,
         around=(("only", only),) if only else (),
         start=start,
-        board=switched.board(switches, viewer),
         causes=_causes(causes, cause),
         cause=cause.words if cause is not None else "",
         many=cause.key if cause is not None and viewer.may(rights.Act.REDRIVE) else "",

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from runs import models, rights
-from runs.selectors import deciding, page_models, queue
+from runs.selectors import deciding, page_models, queue, switched
 
 
-def _halted() -> str:
+def _halted(row: models.Installation | None) -> str:
     """Return why no effect starts at all, where the database itself is the reason."""
-    row = models.Installation.objects.get(pk=1)
-    if not row.restored:
+    if row is None or not row.restored:
         return ""
     return f"No effect is started. {row.restored_why} An administrator has to release it (manage.py release_restored)."
 
 
 def shell(viewer: deciding.Viewer) -> page_models.Shell:
     """Return the frame's facts: the length of the queue and what this person may do."""
+    row = models.Installation.objects.get(pk=1) if viewer.roles else None
     return page_models.Shell(
         queue_count=queue.counts(viewer).badge if viewer.may(rights.Act.VIEW) else 0,
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         can_audit=viewer.may(rights.Act.AUDIT),
+        can_switch=viewer.may(rights.Act.SWITCH),
         groups=tuple(sorted(viewer.roles)),
-        halted=_halted() if viewer.roles else "",
+        halted=_halted(row),
+        paused=switched.banner(row.switches) if row is not None else "",
     )

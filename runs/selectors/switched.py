@@ -6,10 +6,14 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from runs import models, rights
+from django.db.models import Count
+
+from runs import lifecycle, models, rights
 from runs.selectors import deciding, page_models, tools, words
 
 Switches = Mapping[str, Mapping[str, Any]]
+NAMED = 3
+OPEN = (lifecycle.Action.PROPOSED, lifecycle.Action.HELD, lifecycle.Action.APPROVED)
 
 
 def sentences(switches: Switches, *, agent: models.Agent, used: list[str]) -> tuple[str, ...]:
@@ -31,15 +35,35 @@ def held_up(switches: Switches, agent: str) -> bool:
     return "all" in switches or f"agent:{agent}" in switches
 
 
-def board(switches: Switches, viewer: deciding.Viewer) -> page_models.SwitchBoard:
-    """Return everything that is switched off, and for an administrator what could be."""
-    people: dict[str, str] = {}
-    if switches:
-        named = {str(switch.get("by", "")) for switch in switches.values()}
-        people = {user.username: user.display() for user in models.User.objects.filter(username__in=named)}
+def banner(switches: Switches) -> str:
+    """Return what is paused for everybody in one sentence for every page's head, or nothing."""
+    if not switches:
+        return ""
+    if "all" in switches:
+        return "Everything is paused."
+    agents = _agents(switches)
+    found = [_named(what, agents) for what in sorted(switches)]
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    one = len(found) == 1 and not found[0].startswith("all")
+    return _capital(f"{', '.join(found[:NAMED])}{more} {'is' if one else 'are'} paused.")
+
+
+def board(viewer: deciding.Viewer) -> page_models.SwitchBoard:
+    """Return everything that is switched off with the runs that it holds, and for an administrator what could be."""
+    switches: Switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
+    named = {str(switch.get("by", "")) for switch in switches.values()}
+    people = {user.username: user.display() for user in models.User.objects.filter(username__in=named)}
     agents = dict(models.Agent.objects.values_list("name", "title"))
+    held = _held(switches)
     lines = tuple(
-        page_models.SwitchLine(what=what, sentence=_sentence(what, switch, people, agents))
+        page_models.SwitchLine(
+            what=what,
+            words=_capital(_named(what, agents)),
+            since=datetime.datetime.fromisoformat(str(switch["at"])),
+            by=people.get(str(switch["by"]), str(switch["by"])),
+            reason=str(switch.get("reason", "")),
+            held=held.get(what, 0),
+        )
         for what, switch in sorted(switches.items())
     )
     may = viewer.may(rights.Act.SWITCH)
@@ -50,12 +74,41 @@ def board(switches: Switches, viewer: deciding.Viewer) -> page_models.SwitchBoar
     return page_models.SwitchBoard(lines=lines, may=may, choices=choices)
 
 
-def _sentence(
-    what: str, switch: Mapping[str, Any], people: Mapping[str, str], agents: Mapping[str, str] | None = None
-) -> str:
+def _held(switches: Switches) -> dict[str, int]:
+    """Return how many runs that haven't ended each switch holds: of the agent, or with an open call of the tool."""
+    found: dict[str, int] = {}
+    going = models.Run.objects.exclude(status__in=lifecycle.RUN_ENDED).order_by()
+    if any(not what.startswith("tool:") for what in switches):
+        counted = going.values("agent_version__agent__name").annotate(n=Count("pk"))
+        by_agent = dict(counted.values_list("agent_version__agent__name", "n"))
+        found = {f"agent:{name}": n for name, n in by_agent.items()} | {"all": sum(by_agent.values())}
+    used = [what.partition(":")[2] for what in switches if what.startswith("tool:")]
+    if used:
+        rows = models.Action.objects.filter(tool__in=used, status__in=OPEN, run__in=going).order_by()
+        by_tool = rows.values("tool").annotate(n=Count("run", distinct=True)).values_list("tool", "n")
+        found |= {f"tool:{name}": n for name, n in by_tool}
+    return found
+
+
+def _agents(switches: Switches) -> Mapping[str, str]:
+    named = [what.partition(":")[2] for what in switches if what.startswith("agent:")]
+    return dict(models.Agent.objects.filter(name__in=named).values_list("name", "title")) if named else {}
+
+
+def _named(what: str, agents: Mapping[str, str]) -> str:
     kind, _, name = what.partition(":")
-    owner = "this agent" if agents is None else f"“{agents.get(name) or name}”"
-    subjects = {"all": "All runs are", "agent": f"All runs of {owner} are"}
+    if kind == "agent":
+        return f"all runs of “{agents.get(name) or name}”"
+    return f"the tool “{tools.title(name)}”" if kind == "tool" else "all runs"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _sentence(what: str, switch: Mapping[str, Any], people: Mapping[str, str]) -> str:
+    kind, _, name = what.partition(":")
+    subjects = {"all": "All runs are", "agent": "All runs of this agent are"}
     subject = subjects.get(kind, f"“{tools.title(name)}” is")
     by = str(switch.get("by", ""))
     since = words.moment(datetime.datetime.fromisoformat(str(switch["at"])))

@@ -75,7 +75,10 @@ def _author(version: models.PolicyVersion) -> str:
 
 @attempts.noted("switch.throw", "all")
 def pause_all(paused: bool, *, by: Actor, reason: str = "") -> None:
-    """Stop every start of an effect in the installation, or let them go on. Refuses NotYours."""
+    """Stop every start of an effect in the installation, or let them go on.
+
+    Refuses NotYours, and Invalid for a pause without a reason; so do the two below.
+    """
     _throw(ALL, on=paused, reason=reason, by=by)
 
 
@@ -95,10 +98,27 @@ def pause_tool(name: str, paused: bool, *, by: Actor, reason: str = "") -> None:
     _throw(f"{TOOL}:{name}", on=paused, reason=reason, by=by)
 
 
+@attempts.noted("switch.throw", "{}")
+def throw(what: str, paused: bool, *, by: Actor, reason: str = "") -> None:
+    """Pause or let go on what a form names: "all", "agent:<name>" or "tool:<name>". Refuses as these do."""
+    kind, _, name = what.partition(":")
+    match kind:
+        case "all":
+            pause_all(paused, by=by, reason=reason)
+        case "agent":
+            pause_agent(name, paused, by=by, reason=reason)
+        case "tool":
+            pause_tool(name, paused, by=by, reason=reason)
+        case _:
+            raise Invalid("Choose what is paused.")
+
+
 def _throw(what: str, *, on: bool, reason: str, by: Actor) -> None:
     _entitled(by)
     assert by.user is not None
     reason = texts.typed(reason, "reason")
+    if on and not texts.says(reason):
+        raise Invalid("Say why it is paused; everybody reads it until it goes on.")
     with committing("switch"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         if (what in installation.switches) != on:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from runs import access, rights
 from runs.forms import retries as forms
-from runs.transitions import decisions, holds, refusals, switches
+from runs.transitions import decisions, holds
 from runs.views import doors
 
 
@@ -23,27 +23,6 @@ def pause(request: doors.Request, run_id: int) -> HttpResponse:
     messages.success(request, "Paused. Nothing more is started until somebody resumes it.")
     to = "run-plan-edit" if request.POST.get("next") == "plan" else "run"
     return doors.lead(request, reverse(to, args=[run.pk]))
-
-
-@require_POST
-@doors.allowed(rights.Act.VIEW)
-def switch(request: doors.Request) -> HttpResponse:
-    """Pause everything, an agent or a tool, or let it go on; acknowledged when it is in force."""
-    access.require(request.user, rights.Act.SWITCH)
-    on, by = bool(request.POST.get("on")), doors.actor(request)
-    reason = request.POST.get("reason", "")
-    kind, _, name = request.POST.get("what", "").partition(":")
-    match kind:
-        case switches.ALL:
-            switches.pause_all(on, by=by, reason=reason)
-        case switches.AGENT:
-            switches.pause_agent(name, on, by=by, reason=reason)
-        case switches.TOOL:
-            switches.pause_tool(name, on, by=by, reason=reason)
-        case _:
-            raise refusals.Invalid("Choose what is paused.")
-    messages.success(request, "Paused. Nothing of it starts any more." if on else "Lifted. It goes on.")
-    return doors.lead(request, reverse("runs"))
 
 
 @require_POST

@@ -10,6 +10,7 @@ import pytest
 
 from runs import causes, models
 from runs.transitions import desk as acts
+from runs.transitions import switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
@@ -65,6 +66,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
+    switches.pause_agent("receivables", True, reason="Wrong letterhead.", by=Actor(user=who.admin))
     desk = sit(who.admin, **SIZES[size])
     waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)
     paths = [
@@ -85,7 +87,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/settings/", "/settings/tokens/"]
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
-    paths += ["/policies/", "/policies/edit/"]
+    paths += ["/policies/", "/policies/edit/", "/switches/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

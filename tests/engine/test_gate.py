@@ -114,7 +114,7 @@ def test_pause_all_stops_every_start(start: Start, reviewer: models.User, person
     run = go(start(step("lookup", "mail")))
     answer(only_review(run), reviewer, "approve")
     admin = Actor(user=person("ada", "admin"))
-    switches.pause_all(True, by=admin)
+    switches.pause_all(True, by=admin, reason="Test.")
     run = go(run)
     assert (run.status, World.effects()) == ("queued", [])
     switches.pause_all(False, by=admin)

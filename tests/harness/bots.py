@@ -187,7 +187,7 @@ def act(run: models.Run, what: str) -> bool:
             case "policy" | "quorum" | "allow":
                 _set_policy(what)
             case "pause_all" | "resume_all":
-                switches.pause_all(what == "pause_all", by=actor(ADMIN))
+                switches.pause_all(what == "pause_all", by=actor(ADMIN), reason="Test.")
     except refusals.Refused:
         return False
     return True

@@ -169,7 +169,7 @@ class Machine(Desk):
 
     def pause_all(self, paused: bool) -> None:
         self.watch.paused = False
-        switches.pause_all(paused, by=self.stage.admin)
+        switches.pause_all(paused, by=self.stage.admin, reason="Test.")
         self._check()
         self.watch.paused = paused
 

@@ -230,7 +230,7 @@ def test_2_2_after_the_acknowledgement_no_effect_starts(house: House, crowd: Cro
         def narrow(number: int = number, gate: threading.Event = gate, at: list[int] = acknowledged) -> None:
             assert gate.wait(120)
             if number % 2:
-                switches.pause_all(True, by=admin)
+                switches.pause_all(True, by=admin, reason="Test.")
             else:
                 switches.set_policy(deny, reason="stop it", by=admin)
             at.append(intents.count())

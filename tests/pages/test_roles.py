@@ -32,7 +32,6 @@ ONLY_POST = {
     "run-undo": {"reviewer", "operator", "admin"},
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
-    "switch": {"admin"},
     "audit-check": {"auditor", "admin"},
     "token-revoke": set(SEEING),
 }
@@ -124,7 +123,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         client.force_login(who.named(role))
         args = (
             []
-            if name in {"switch", "view-save", "audit-check"}
+            if name in {"view-save", "audit-check"}
             else [review.pk]
             if name.startswith("review-")
             else [review.run_id]
@@ -141,7 +140,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
         elif name in {"run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke"}:
             assert response.status_code == 404  # no effect is named, no dry run, no such view or token
-        elif name in {"review-snooze", "review-hand-over", "switch", "view-save"}:
+        elif name in {"review-snooze", "review-hand-over", "view-save"}:
             assert response.status_code == 422  # no time, nobody, nothing named
         else:
             assert response.status_code == 303

@@ -111,16 +111,16 @@ def test_a_run_page_names_what_is_switched_off(who: factories.People, as_: As) -
     run = go(factories.start(who.operator, step("lookup", "mail")))
     other = factories.start(who.operator, step("lookup", "mail"))
     switches.pause_tool("world.lookup", True, by=admin, reason="Wrong letterhead.")
-    switches.pause_agent(other.agent_version.agent.name, True, by=admin)
+    switches.pause_agent(other.agent_version.agent.name, True, by=admin, reason="Test.")
     page = text(client, reverse("run", args=[run.pk]))
     assert "“world.lookup” is paused by Ada Lane since" in page
     assert ": Wrong letterhead." in page
-    assert "All runs" not in page
+    assert "All runs of this agent" not in page
     page = text(client, reverse("run", args=[other.pk]))
     assert "All runs of this agent are paused by Ada Lane" in page
     assert "paused together with others by an administrator" in page
     assert "paused together with others" in text(client, reverse("runs"))
-    switches.pause_all(True, by=admin)
+    switches.pause_all(True, by=admin, reason="Test.")
     assert "All runs are paused by Ada Lane" in text(client, reverse("run", args=[run.pk]))
 
 
@@ -131,32 +131,6 @@ def test_a_stopped_run_says_what_it_waits_for(who: factories.People, as_: As) ->
     page = text(as_(who.viewer), reverse("run", args=[run.pk]))
     assert "asked it to stop. It can&#x27;t end before it is known what happened." in page
     assert "Did this happen? Will do parcel." in page
-
-
-def test_an_administrator_pauses_and_lifts_on_the_list_of_runs(who: factories.People, as_: As) -> None:
-    """Everybody sees what is paused; only administrators get the forms, and a made-up switch is refused."""
-    run = factories.start(who.operator, step("lookup", "mail"))
-    client, address = as_(who.admin), reverse("runs")
-
-    def throw(**given: str) -> int:
-        token = token_of(text(client, address))
-        return client.post(reverse("switch"), {**given, **token}).status_code
-
-    agent = f"agent:{run.agent_version.agent.name}"
-    assert f'<option value="{agent}">' in text(client, address)
-    assert throw(what=agent, on="1", reason="Wrong letters.") == 303
-    assert throw(what="tool:world.lookup", on="1", reason="Broken.") == 303
-    page = text(as_(who.viewer), address)
-    assert "All runs of “Test agent” are paused by admin-1" in page
-    assert "“world.lookup” is paused by admin-1" in page
-    assert "Let it go on" not in page
-    assert f'<option value="{agent}">' not in text(client, address)
-    assert throw(what=agent) == 303
-    assert throw(what="everything", on="1") == throw(what="tool:nothing", on="1") == 422
-    assert set(models.Installation.objects.get(pk=1).switches) == {"tool:world.lookup"}
-    other = as_(who.operator)
-    given = {"what": "all", "on": "1", **token_of(text(other, address))}
-    assert other.post(reverse("switch"), given).status_code == 403
 
 
 def test_going_on_from_a_checkpoint_on_its_page(who: factories.People, as_: As) -> None:

@@ -203,10 +203,13 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
             lambda by: switches.set_policy({"version": 1, "rules": []}, reason="Stricter.", by=by),
         ),
         "switches.pause_all": (who.admin, ["switch.off"], lambda by: switches.pause_all(True, by=by, reason="Fire.")),
-        "switches.pause_agent": (who.admin, ["switch.off"], lambda by: switches.pause_agent(agent, True, by=by)),
-        "switches.pause_tool": (
-            who.admin, ["switch.off"], lambda by: switches.pause_tool("world.back", True, by=by),
+        "switches.pause_agent": (
+            who.admin, ["switch.off"], lambda by: switches.pause_agent(agent, True, by=by, reason="Fire."),
         ),
+        "switches.pause_tool": (
+            who.admin, ["switch.off"], lambda by: switches.pause_tool("world.back", True, by=by, reason="Fire."),
+        ),
+        "switches.throw": (who.admin, ["switch.on"], lambda by: switches.throw("all", False, by=by)),
         "tokens.create": (
             who.operator,
             ["token.created"],

@@ -70,7 +70,7 @@ def test_2_9_while_everything_is_paused_nothing_is_sent_again(
     start: Start, reviewer: models.User, person: Callable[..., models.User]
 ) -> None:
     run = lost_before_sending(start, reviewer)
-    switches.pause_all(True, by=Actor(user=person("ada", "admin")))
+    switches.pause_all(True, by=Actor(user=person("ada", "admin")), reason="Test.")
     go(run)
     assert World.effects() == []
     assert len(intents(run)) == 1

@@ -36,7 +36,7 @@ def test_2_2_no_intent_after_pause_all_is_acknowledged(start: Start, person: Per
         worker = threading.Thread(target=_work, args=[run.pk])
         worker.start()
         waiting.until(lambda known=known: intents() > known)  # type: ignore[misc]
-        switches.pause_all(True, by=admin)
+        switches.pause_all(True, by=admin, reason="Test.")
         acknowledged = intents()
         worker.join(20)
         assert not worker.is_alive()
@@ -74,9 +74,9 @@ def test_2_2_an_intent_names_the_epoch_and_the_inbox_that_it_was_evaluated_under
     )  # fmt: skip
     narrow: dict[str, Callable[[], object]] = {
         "policy": lambda: switches.set_policy({"version": 1, "rules": []}, reason="incident", by=admin),
-        "all": lambda: switches.pause_all(True, by=admin),
-        "agent": lambda: switches.pause_agent(front.agent.name, True, by=admin),
-        "tool": lambda: switches.pause_tool("world.allowed", True, by=admin),
+        "all": lambda: switches.pause_all(True, by=admin, reason="Test."),
+        "agent": lambda: switches.pause_agent(front.agent.name, True, by=admin, reason="Test."),
+        "tool": lambda: switches.pause_tool("world.allowed", True, by=admin, reason="Test."),
     }
     narrow[what]()
     seen = front.situation.inbox
@@ -108,7 +108,7 @@ def test_2_2_only_runs_at_work_are_interrupted_and_only_by_what_narrows(start: S
     admin = Actor(user=person("ada", "admin"))
     at_work, at_rest = start(step("allowed", "a")), start(step("allowed", "b"))
     assert steps.claim(at_work.pk) is not None
-    switches.pause_tool("world.allowed", True, by=admin)
+    switches.pause_tool("world.allowed", True, by=admin, reason="Test.")
     switches.pause_tool("world.allowed", False, by=admin)
     at_work.refresh_from_db()
     at_rest.refresh_from_db()
@@ -127,7 +127,7 @@ def test_2_2_a_pause_that_stood_already_is_acknowledged_only_after_the_same_inte
     models.Installation.objects.update(
         paused_all=True, switches={"all": {"by": "ada", "reason": "", "at": ""}}
     )
-    switches.pause_all(True, by=admin)
+    switches.pause_all(True, by=admin, reason="Test.")
     run.refresh_from_db()
     assert run.inbox == 1
     go(run)

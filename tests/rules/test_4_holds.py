@@ -117,7 +117,7 @@ def test_4_8_a_paused_tool_is_not_sent_again_either(
         go(run)
     World.before = None
     expire_lease(run)
-    switches.pause_tool("world.idempotent", True, by=Actor(user=person("ada", "admin")))
+    switches.pause_tool("world.idempotent", True, by=Actor(user=person("ada", "admin")), reason="Test.")
     run = go(run)
     assert (only_review(run).kind, World.effects()) == ("in_doubt", [])
 
@@ -133,7 +133,7 @@ def test_4_8_a_run_that_was_cut_off_is_taken_over_under_a_switch_and_only_looks(
         go(run)
     World.after = None
     expire_lease(run)
-    switches.pause_all(True, by=Actor(user=person("ada", "admin")))
+    switches.pause_all(True, by=Actor(user=person("ada", "admin")), reason="Test.")
     run = go(run)
     assert (run.status, run.reason) == ("queued", "switch")
     assert models.Action.objects.get(run=run).status == "succeeded"
@@ -144,11 +144,13 @@ def test_4_8_a_run_that_was_cut_off_is_taken_over_under_a_switch_and_only_looks(
 def test_4_8_only_administrators_throw_switches(person: Person) -> None:
     """And only for what there is."""
     with pytest.raises(refusals.NotYours):
-        switches.pause_all(True, by=Actor(user=person("otto", "operator")))
+        switches.pause_all(True, by=Actor(user=person("otto", "operator")), reason="Test.")
     with pytest.raises(refusals.Invalid, match="no tool named"):
-        switches.pause_tool("world.nothing", True, by=Actor(user=person("ada", "admin")))
+        switches.pause_tool("world.nothing", True, by=Actor(user=person("ada", "admin")), reason="Test.")
     with pytest.raises(refusals.Invalid, match="no agent named"):
-        switches.pause_agent("nobody", True, by=Actor(user=models.User.objects.get(username="ada")))
+        switches.pause_agent(
+            "nobody", True, by=Actor(user=models.User.objects.get(username="ada")), reason="Test."
+        )
 
 
 @pytest.mark.parametrize("verdict", ["happened", "absent_leave", "unknown"])

@@ -58,7 +58,7 @@ def test_4_11_one_transaction_locks_one_run(
         save(run, [{**item, "title": "Other"} for item in plan(run)], operator)
         answer(only_review(run), reviewer, "approve")
         holds.resume(run.pk, by=by)
-        switches.pause_tool("world.lookup", True, by=admin)
+        switches.pause_tool("world.lookup", True, by=admin, reason="Test.")
         run = go(run)
         new = redrive(run, 1, operator)
         go(run)

@@ -61,7 +61,7 @@ def test_5_3_clock_switches_and_stops_keep_to_it(start: Start, operator: models.
     assert clocks.expire_reviews() == 1
     clocks.wake_stranded()
     clocks.due_runs(limit=5)
-    switches.pause_all(True, by=admin)
+    switches.pause_all(True, by=admin, reason="Test.")
     switches.pause_all(False, by=admin)
     restores.found(str(origin.read()), why="A test.")
     restores.release(reason="a test", by=admin)

@@ -210,7 +210,7 @@ def test_9_5_a_paused_installation_is_idle(start: Start, person: Callable[..., m
     """Nothing is due while everything is paused, so nobody turns in circles; afterwards everything is."""
     run = start(step("look", "it"))
     admin = Actor(user=person("ada", "admin"))
-    switches.pause_all(True, by=admin)
+    switches.pause_all(True, by=admin, reason="Test.")
     assert clocks.due_runs(limit=9) == []
     assert worker.drain(until_idle=True) == 0
     switches.pause_all(False, by=admin)
