@@ -225,7 +225,7 @@ REVIEW_MOVES = Moves(
         Move(Review.OPEN, Review.ANSWERED, "P", "answered"),
         Move(Review.OPEN, Review.EXPIRED, "S", "past expires_at, and its kind may expire"),
         Move(Review.OPEN, Review.SETTLED, "E", "evidence answered it"),
-        Move(Review.OPEN, Review.SUPERSEDED, "PE", "stop, re-drive or plan"),
+        Move(Review.OPEN, Review.SUPERSEDED, "PES", "stop, re-drive, plan, or a stricter policy"),
         Move(Review.APPROVED, Review.OPEN, "E", "more people are needed now; the valid votes are kept"),
         Move(
             Review.APPROVED, Review.SUPERSEDED, "PE", "withdrawn, stopped, or asked again, before the intent"

@@ -97,6 +97,7 @@ def _answer(review: models.Review, body: shapes.Decide, token: str) -> answers.A
         which=body.which,
         value=value,
         evidence_number=body.evidence_number,
+        tightened=body.tightened,
         rendered_at=marks.read(body.seen, review_id=review.pk),
         stop=body.stop,
     )

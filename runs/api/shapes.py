@@ -75,12 +75,17 @@ class Redrive(Body):
 
 
 class Decide(Body):
-    """An answer, and exactly what was seen: `revision`, `digest`, `evidence_number` and `seen` of the question."""
+    """An answer, and exactly what was seen: `revision`, `digest`, `evidence_number` and `seen` of the question.
+
+    With `tightened` the answer is refused where a stricter policy has changed the question's terms since then; without
+    it, it counts on the terms as they are now.
+    """
 
     verdict: str
     revision: Number
     digest: Digest
     evidence_number: Number = 0
+    tightened: Number | None = None
     seen: str = ""
     reason: str = ""
     retype: str = ""

@@ -17,6 +17,7 @@ from runs.transitions import (
     chain_checks,
     clocks,
     effect_words,
+    judging,
     ladders,
     pins,
     verifications,
@@ -48,6 +49,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
 
 def tidy() -> bool:
     """Do what can wait a few seconds; return whether there is more of it at once."""
+    judging.sweep()
     pins.wake_restored()
     attempts.anchor()
     effect_words.index()

@@ -13,7 +13,7 @@ from runs.engine import frontier as frontiers
 from runs.engine import gates, history, outside, undoing, verdicts
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
-from runs.tools import registry, undo
+from runs.tools import registry, retyping, undo
 from runs.tools.contract import BadArguments, Keep, Tool
 from runs.transitions import steps
 from runs.transitions.considered import Considered, Preview
@@ -156,7 +156,7 @@ def _prepared(
         policy_version=policy.version,
         preview=preview,
         precondition=precondition,
-        retype=_retype(tool, args, verdict.tier),
+        retype=retyping.asked(tool, args, verdict.tier),
         why=why,
         notes=tuple(notes),
         deviation=bool(leaves),
@@ -174,16 +174,6 @@ def considered(front: frontiers.Frontier, action: models.Action, args: Any, prev
         deviation=lambda: bool(gates.deviation(front, tool=action.tool, step=action.step or None)),
         preview=preview,
     )
-
-
-def _retype(tool: Tool, args: Any, tier: int) -> Mapping[str, str] | None:
-    """Return the decisive value that must be typed again at the highest tier; for an undo that of what was done."""
-    if isinstance(tool, undo.Undo):
-        tool, args = tool.of, args.arguments
-    if tier < 3 or not tool.decisive:
-        return None
-    field = tool.decisive[0]
-    return {"field": field, "value": str(args.model_dump(mode="json")[field])}
 
 
 def _looking(front: frontiers.Frontier) -> tuple[float, Context]:

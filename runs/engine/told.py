@@ -42,6 +42,7 @@ class Log:
         self.plans: dict[int, tuple[int, str | None]] = {}
         self.asked: dict[int, Mapping[str, Any]] = {}
         self.reviews: dict[int, Mapping[str, Any]] = {}
+        self.placed: dict[int, int] = {}
         self.later: dict[int, str] = {}
         self.heads: dict[int, str] = {}
         self.budgets: dict[int, str] = {}
@@ -53,7 +54,7 @@ class Log:
         """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
         self.budgets, self.used = {}, state.Counters()
-        self.asked, self.waivers, self.facts = {}, {}, {}
+        self.asked, self.waivers, self.facts, self.placed = {}, {}, {}, {}
 
     def read(self, entry: state.Line, after: state.State) -> None:
         """Take in one line; `after` is the state that it leads to."""
@@ -114,6 +115,7 @@ class Log:
             case lifecycle.EntryKind.VERDICT:
                 if content.get("review") is not None:
                     self.reviews[content["review"]] = content
+                    self.placed[content["review"]] = entry.position
                 if content["verdict"] != lifecycle.Action.IN_DOUBT:
                     told.verdict = content
                     told.review = content if content["verdict"] == "review" else {}

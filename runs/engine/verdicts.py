@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from runs import calls, models
 from runs.models import alike, columns
-from runs.policies import parsing, rules
+from runs.policies import parsing, rules, terms
 from runs.tools.contract import Tool
 from runs.transitions import considered, steps
 from runs.transitions.considered import Considered
@@ -103,20 +102,13 @@ def of_an_edit(today: steps.Verdict, action: models.Action) -> steps.Verdict:
 
     Where nothing can be undone, whoever wrote them isn't the one who releases them.
     """
-    found = rules.stricter(_read(action.terms), _read(today.terms))
+    found = rules.stricter(terms.read(action.terms), terms.read(today.terms))
     verdict = rules.DENY if today.verdict == rules.DENY else rules.REVIEW
     tier = max(found.tier, action.tier)
     found = dataclasses.replace(found, tier=tier, separation=found.separation or tier == rules.WORST_TIER)
     return dataclasses.replace(_stored(verdict, found), rule=today.rule, reason=today.reason)
 
 
-def _read(terms: Mapping[str, Any]) -> rules.Verdict:
-    rungs = tuple(rules.Rung(after, tuple(groups)) for after, groups in terms.get("escalate", ()))
-    return rules.Verdict(**{**terms, "groups": tuple(terms["groups"]), "escalate": rungs})
-
-
 def _stored(verdict: str, found: rules.Verdict) -> steps.Verdict:
-    terms = dataclasses.asdict(found)
-    terms["groups"] = list(found.groups)
-    terms["escalate"] = [[rung.after_seconds, list(rung.groups)] for rung in found.escalate]
-    return steps.Verdict(verdict=verdict, rule=found.rule, tier=found.tier, terms=terms, reason=found.reason)
+    stored = terms.written(found)
+    return steps.Verdict(verdict=verdict, rule=found.rule, tier=found.tier, terms=stored, reason=found.reason)

@@ -25,6 +25,7 @@ from runs.engine import (
     comparing_effects,
     comparing_facts,
     comparing_refusals,
+    comparing_terms,
     told,
 )
 from runs.engine.comparing import Broken as Broken
@@ -140,6 +141,8 @@ def _run(run: models.Run, books: accounts.Books) -> int:
         raise Broken(f"run {run.pk}: it is {run.status}, but its log says {current.ended or 'not ended'}")
     comparing.run(run, current, facts)
     comparing_facts.run(run, facts.facts)
+    asked = {number: content for number, content in facts.reviews.items() if content["verdict"] == "review"}
+    comparing_terms.run(run, {number: (facts.placed[number], content) for number, content in asked.items()})
     books.add(run, facts.used)
     return count
 

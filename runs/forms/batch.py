@@ -20,12 +20,14 @@ class Seen:
     revision: int
     digest: str
     evidence_number: int
+    tightened: int
     token: str
 
     @property
     def mark(self) -> str:
         """Return it as the page compares it."""
-        return MARK.join((str(self.revision), self.digest, str(self.evidence_number)))
+        parts = (self.revision, self.digest, self.evidence_number, self.tightened)
+        return MARK.join(str(part) for part in parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +78,13 @@ def read(post: QueryDict, *, most: int) -> Given:
 def _seen(text: str) -> Seen | None:
     """Return what was shown of a question; the token may hold any sign but the mark between the parts."""
     parts = text.split(MARK)
-    if len(parts) != 4:
+    if len(parts) != 5:
         return None
-    revision, digest, evidence, token = parts
+    revision, digest, evidence, tightened, token = parts
     return Seen(
         revision=decisions.number(revision),
         digest=digest[:64],
         evidence_number=decisions.number(evidence),
+        tightened=decisions.number(tightened),
         token=token[:64],
     )

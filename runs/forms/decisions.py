@@ -51,6 +51,7 @@ class Given:
     digest: str
     token: str
     evidence_number: int
+    tightened: int | None
     rendered_at: datetime.datetime | None
     reason: str
     retype: str
@@ -102,6 +103,7 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         digest=post.get("digest", "")[:64],
         token=post.get("token", "")[:64],
         evidence_number=number(post.get("evidence_number", "")),
+        tightened=number(post["tightened"]) if "tightened" in post else None,
         rendered_at=marks.read(post.get("rendered_at", ""), review_id=asked.review_id),
         reason=reason,
         retype=retype,

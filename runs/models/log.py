@@ -96,6 +96,7 @@ class Fact(models.Model):
         PLAN_EDIT = "plan_edit"
         EDITED = "edited"
         UNDO = "undo"
+        POLICY = "policy"
 
     run = models.ForeignKey("runs.Run", on_delete=models.PROTECT, related_name="facts")
     number = models.IntegerField()

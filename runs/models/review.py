@@ -37,6 +37,12 @@ class Review(models.Model):
     title = models.CharField(max_length=300)
     content = ExactField()
     tier = models.PositiveSmallIntegerField(default=0)
+    policy_version = models.ForeignKey(
+        "runs.PolicyVersion", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    """The one that its terms were judged under last; while it is open, that is soon the one in force."""
+    tightened = models.PositiveSmallIntegerField(default=0)
+    """How often its terms became stricter while it was open; a form names what it showed."""
     # By these, earlier questions like this one are found: of the same tool the same argument paths, reached target, and
     # identity.
     shape = DigestField(null=True)

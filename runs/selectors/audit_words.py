@@ -33,6 +33,8 @@ ACTS: dict[str, str] = {
     "review.extended": "Gave it more time",
     "review.expired": "Nobody answered in time",
     "review.escalated": "Put before administrators too",
+    "review.tightened": "Stricter terms: the policy changed",
+    "review.overtaken": "Closed: the policy changed",
     "review.snoozed": "Put it off",
     "review.woken": "Took it up again",
     "review.handed_over": "Handed it over",

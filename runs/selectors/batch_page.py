@@ -82,7 +82,8 @@ def report(
 
 def marked(review: models.Review) -> str:
     """Return what a form carries of a question: what it showed."""
-    return MARK.join((str(review.revision), review.digest, str(review.evidence_number)))
+    parts = (review.revision, review.digest, review.evidence_number, review.tightened)
+    return MARK.join(str(part) for part in parts)
 
 
 def _read(review_ids: Sequence[int]) -> list[Any]:

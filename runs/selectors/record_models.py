@@ -157,6 +157,7 @@ class Review(ReviewLine):
     revision: int
     digest: str
     evidence_number: int
+    tightened: int
     verdicts: tuple[str, ...]
     blocked: Text
     arguments: Any

@@ -60,6 +60,7 @@ def review(
         revision=row.revision,
         digest=row.digest,
         evidence_number=reviews.evidence(row),
+        tightened=row.tightened,
         verdicts=verdicts if row.status == lifecycle.Review.OPEN else (),
         blocked=deciding.blocked(row, viewer),
         arguments=exact.stored(text) if text else None,
@@ -108,6 +109,7 @@ def conflict(review_id: int, viewer: deciding.Viewer) -> dict[str, Any]:
         "revision": row.revision,
         "digest": row.digest,
         "evidence_number": reviews.evidence(row),
+        "tightened": row.tightened,
         "decisions": [given.model_dump(mode="json") for given in decisions(row, viewer)],
     }
 

@@ -141,6 +141,7 @@ class Marks:
     revision: int
     digest: str
     evidence: int
+    tightened: int
     token: str  # one per drawn form, so that a double click decides once
     rendered_at: Moment  # the database's time at drawing; forms carry it signed
 
@@ -152,6 +153,7 @@ class ReviewPage:
     status: str
     tier: int
     deviation: bool  # it leaves the plan that was approved
+    judged: str  # "The policy was changed while this was open: it needs two people now."
     tier_reason: str  # why this tier: "Tool email.send is declared irreversible and reaches people outside."
     policy: str  # "Policy version 1, rule 2: what goes out needs one reviewer"
     title: str  # the h1, plain words

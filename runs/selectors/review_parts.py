@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import F, Subquery
 
 from runs import lifecycle, models
-from runs.selectors import deciding, ledger, page_models, review_models, tools, workers
+from runs.selectors import deciding, ledger, page_models, review_models, review_terms, tools, workers
 
 Votes = tuple[tuple[review_models.Vote, int], ...]
 
@@ -161,6 +161,8 @@ def outcome(
     last = given[-1][0] if given else None
     if review.status == lifecycle.Review.SUPERSEDED and last is not None and review.answer == "approve":
         return f"{last.by} approved this; the approval no longer holds.", last.reason
+    if review.status == lifecycle.Review.SUPERSEDED and review_terms.judged(review):
+        return review_terms.judged(review), ""
     if review.status in _CLOSED or last is None:
         return _CLOSED.get(lifecycle.Review(review.status), "This is closed."), ""
     return f"{last.by} {last.verdict} this.{_after(review, action)}", last.reason

@@ -27,6 +27,7 @@ from runs.selectors import (
     review_plan,
     review_questions,
     review_sources,
+    review_terms,
     tools,
 )
 
@@ -47,7 +48,11 @@ def page(
             "handover__to",
             "handover__by",
         )
-        .annotate(now=now.ClockNow(), put_off_until=review_desk.put_off_until(viewer))
+        .annotate(
+            now=now.ClockNow(),
+            in_force=review_terms.IN_FORCE,
+            put_off_until=review_desk.put_off_until(viewer),
+        )
         .get(pk=review_id)
     )
     run, action = review.run, review.action
@@ -72,6 +77,7 @@ def page(
         status=review.status,
         tier=review.tier,
         deviation=bool((review.content or {}).get("deviation")),
+        judged=review_terms.judged(review),
         tier_reason=review_parts.tier_reason(review, action),
         policy=review_parts.policy(action),
         title=inbox_rows.effect_of(review),
@@ -90,6 +96,7 @@ def page(
             revision=review.revision,
             digest=review.digest,
             evidence=evidence(review),
+            tightened=review.tightened,
             token=secrets.token_urlsafe(24),
             rendered_at=review.now,
         ),

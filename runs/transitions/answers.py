@@ -26,6 +26,11 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
 FINAL = 3
+OVERTAKEN = {
+    "denied": "it is forbidden now.",
+    "again": "what was approved so far doesn't count any more, and it is asked again.",
+}
+"""What a stricter policy has made of an open question that it closed."""
 CONTRADICTED = frozenset({ONCE, TWICE, NOT_AT_ALL})
 
 
@@ -44,6 +49,7 @@ class Answer:
     which: int | None = None  # the occurrence that it is, where several were done before
     value: str | None = None  # canonical JSON text of what an agent's question is answered with
     evidence_number: int = 0
+    tightened: int | None = None  # how often its terms had become stricter; None where that was not shown
     rendered_at: datetime.datetime | None = None
     stop: bool = False  # with a rejection: end the run too
 
@@ -139,6 +145,8 @@ def check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) -
         raise Stale(winner(review))
     if review.expires_at is not None and review.expires_at <= now:
         raise Stale("This question has expired; nothing was decided.")
+    if answer.tightened not in {None, review.tightened}:
+        raise Stale("The policy was changed while you looked at this; read on which terms it is asked now.")
     if review.revision != answer.revision or review.digest != answer.digest:
         raise Stale("This has changed since you opened it; look at it again before you decide.")
     if being_prepared(review):
@@ -238,6 +246,9 @@ def _check_unknown(review: models.Review) -> None:
 
 def winner(review: models.Review) -> str:
     """Return one sentence that says who decided what, for the one who came second."""
+    judged = (review.content or {}).get("judged", {})
+    if review.status == lifecycle.Review.SUPERSEDED and "ends" in judged:
+        return f"The policy was changed while this was open, so {OVERTAKEN[judged['ends']]} Nothing you typed was used."
     last = review.decisions.select_related("person").order_by("-id").first()
     if last is None or review.status in {
         lifecycle.Review.SETTLED,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import IntegrityError
 
 from runs import hints, lifecycle, models
-from runs.transitions import attempts, decisions, inbox
+from runs.transitions import attempts, decisions, inbox, judging
 from runs.transitions.actor import Actor
 from runs.transitions.answers import APPROVE, REJECT, Answer
 from runs.transitions.committing import committing
@@ -45,6 +45,7 @@ def decide_many(answers: Mapping[int, Answer], *, by: Actor, whole: bool = False
     One refusal, be it for the right, the revision that was seen or a winner, leaves the others decided. With `whole`
     it leaves none; only calls of one reply may be decided so. Refuses Invalid what is no batch.
     """
+    judging.runs_of(answers)
     asked = {
         row.pk: row
         for row in models.Review.objects.filter(pk__in=answers).select_related("action").order_by("pk")

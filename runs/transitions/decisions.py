@@ -20,6 +20,7 @@ from runs.transitions import (
     clock_time,
     holds,
     inbox,
+    judging,
     log,
     pins,
     texts,
@@ -52,7 +53,7 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     answer = checked(answer)
     if (known := repeated(review_id, answer, by)) is not None:
         return known
-    run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
+    run_id = judging.run_of(review_id)
     try:
         with committing("decide"):
             run = inbox.lock(run_id)

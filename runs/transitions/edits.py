@@ -9,7 +9,17 @@ from runs import exact, hints, lifecycle, models, rights
 from runs.models import cards
 from runs.policies import parsing, rules
 from runs.tools import contract, problems, registry
-from runs.transitions import answers, attempts, audit, clock_time, considered, decisions, inbox, texts
+from runs.transitions import (
+    answers,
+    attempts,
+    audit,
+    clock_time,
+    considered,
+    decisions,
+    inbox,
+    judging,
+    texts,
+)
 from runs.transitions.actor import Actor
 from runs.transitions.answers import Answer
 from runs.transitions.committing import committing
@@ -47,7 +57,7 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
     user = by.user
     assert user is not None
     token, reason = texts.token(given.token), texts.typed(given.reason, "reason")
-    run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
+    run_id = judging.run_of(review_id)
     with committing("edit"):
         run = inbox.lock(run_id)
         review = decisions.locked([review_id])[review_id]

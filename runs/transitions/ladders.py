@@ -28,6 +28,20 @@ def set_up(review: models.Review, terms: Mapping[str, Any], *, now: datetime.dat
     review.next_at = _due(review.ladder, now)
 
 
+def restart(review: models.Review, terms: Mapping[str, Any]) -> None:
+    """Let the open question have these steps instead of its own; those whose time is past come at once."""
+    review.ladder = [list(step) for step in terms.get("escalate", ())]
+    review.next_at = _due(review.ladder, review.opened_at)
+
+
+def undo_seconds(tier: int, terms: Mapping[str, Any]) -> float:
+    """Return how long an approved action waits before it starts, so that the approval can be taken back."""
+    given = terms.get("undo_seconds")
+    if given is not None:
+        return float(given)
+    return float(settings.CKPTSITE.get(f"UNDO_WINDOW_{tier}", 0.0))
+
+
 def climb() -> int:
     """Return how many questions went a step up: more people are asked now, and told so by their pages; each once."""
     now = clock_time.now()

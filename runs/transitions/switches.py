@@ -12,7 +12,7 @@ from typing import Any
 from runs import exact, lifecycle, models, rights
 from runs.policies import parsing
 from runs.tools import registry
-from runs.transitions import attempts, audit, clock_time, inbox, texts
+from runs.transitions import attempts, audit, clock_time, inbox, judging, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -66,6 +66,7 @@ def set_policy(
                    "reason": reason, "epoch": installation.gate_epoch}  # fmt: skip
         audit.append("policy.changed", actor=by, subject=f"policy {current.policy.name}", content=content)
     interrupt("policy", by)
+    judging.sweep()  # the clock does the rest
     return version
 
 

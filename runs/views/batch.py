@@ -71,6 +71,7 @@ def _answer(given: forms.Given, seen: forms.Seen) -> decisions.Answer:
         revision=seen.revision,
         digest=seen.digest,
         evidence_number=seen.evidence_number,
+        tightened=seen.tightened,
         token=seen.token,
         reason=given.reason,
     )

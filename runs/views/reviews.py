@@ -112,7 +112,8 @@ def _not_theirs(page: review_models.ReviewPage, given: forms.Given) -> bool:
 
 def _fresh(page: review_models.ReviewPage, given: forms.Given) -> bool:
     """Return whether the form shows the question as it stands: else what was typed is about something else."""
-    return (given.revision, given.digest) == (page.marks.revision, page.marks.digest)
+    known = given.tightened in {None, page.marks.tightened}
+    return known and (given.revision, given.digest) == (page.marks.revision, page.marks.digest)
 
 
 def _asked(row: models.Review) -> forms.Asked:
@@ -139,6 +140,7 @@ def _answer(given: forms.Given) -> decisions.Answer:
         amount=given.raise_by,
         which=given.which,
         evidence_number=given.evidence_number,
+        tightened=given.tightened,
         rendered_at=given.rendered_at,
         stop=given.verdict == decisions.REJECT and given.then == "stop",
     )
@@ -206,6 +208,7 @@ def _seen(page: review_models.ReviewPage) -> dict[str, str]:
     return {
         "digest": page.marks.digest,
         "evidence": str(page.marks.evidence),
+        "tightened": str(page.marks.tightened),
         "status": page.status,
         "again": str(page.again_id or ""),
         "preparing": "1" if page.preparing else "",
@@ -220,6 +223,8 @@ def _stale(page: review_models.ReviewPage, seen: dict[str, str], now: dict[str, 
         return "This is asked again."
     if seen["digest"] != now["digest"]:
         return "This has changed since you opened it."
+    if seen["tightened"] != now["tightened"]:
+        return page.judged
     if seen["evidence"] != now["evidence"]:
         return "New evidence has arrived since you opened this."
     return ""

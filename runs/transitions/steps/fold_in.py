@@ -6,7 +6,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.models import columns
-from runs.transitions import clock_time, evidence, inbox, words
+from runs.transitions import clock_time, evidence, inbox, judging, words
 from runs.transitions.steps import (
     closing,
     editing,
@@ -61,6 +61,8 @@ def _fold(work: Work, fact: models.Fact, check: undos.Check) -> None:
             _withdrawn(work, fact)
         case Kind.EDITED:
             editing.fold(work, fact)
+        case Kind.POLICY:
+            _judged(work, fact)
         case Kind.EVIDENCE:
             _evidence(work, fact)
         case Kind.RETRY:
@@ -185,6 +187,17 @@ def _withdrawn(work: Work, fact: models.Fact) -> None:
         return
     _move(work, fact, action, lifecycle.Action.HELD)
     work.move(action, lifecycle.Action.HELD, not_before=None)
+
+
+def _judged(work: Work, fact: models.Fact) -> None:
+    """A stricter policy has closed the question: it is put before people on its terms, or closed by its rule."""
+    _, action = _subject(work, fact)
+    if action is None or action.status != lifecycle.Action.HELD:
+        _note(work, fact)
+        return
+    _move(work, fact, action, lifecycle.Action.HELD, verdict="ask_again", reason=judging.CHANGED)
+    action.error = judging.CHANGED
+    action.save(update_fields=["error"])
 
 
 def _evidence(work: Work, fact: models.Fact) -> None:

@@ -118,11 +118,12 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     review.shape, review.target = likeness.shape(action, arguments), likeness.target(action)
     review.same = likeness.same(action)
     review.revision, review.digest, review.tier = action.revision, action.approval_digest, action.tier
+    review.policy_version_id = item.policy_version
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))
     review.separation = bool(terms.get("separation", False))
     review.reason_required = bool(terms.get("reason_required", False))
-    review.undo_seconds = undo_seconds(action.tier, terms)
+    review.undo_seconds = ladders.undo_seconds(action.tier, terms)
     review.save()
     indexing.review(review, arguments=arguments)
     content = {
@@ -200,11 +201,3 @@ def approval_digest(action: models.Action) -> str:
         exact.digest_of(action.preview),
         exact.digest_of(action.precondition),
     )
-
-
-def undo_seconds(tier: int, terms: Mapping[str, Any]) -> float:
-    """Return how long an approved action waits before it starts, so that the approval can be taken back."""
-    given = terms.get("undo_seconds")
-    if given is not None:
-        return float(given)
-    return float(settings.CKPTSITE.get(f"UNDO_WINDOW_{tier}", 0.0))

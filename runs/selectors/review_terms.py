@@ -1,0 +1,55 @@
+"""What a changed policy has made of an open question, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import Subquery
+
+from runs import lifecycle, models
+from runs.policies import words
+
+IN_FORCE = Subquery(models.Installation.objects.values("policy_version")[:1])
+"""The policy version in force, to be read with a question."""
+_ENDS = {
+    "denied": "it is forbidden now, so nobody has to answer any more.",
+    "again": "what was approved so far doesn't count any more, and it is asked again.",
+}
+
+
+def judged(review: Any) -> str:
+    """Return what a policy that was changed while the question was open has made of it, or an empty text."""
+    found = (review.content or {}).get("judged")
+    if found is not None:
+        said = _ENDS[found["ends"]] if "ends" in found else f"{_listed(_changes(found))}."
+        return f"The policy was changed while this was open: {said}"
+    behind = review.kind == lifecycle.ReviewKind.ACTION and review.status == lifecycle.Review.OPEN
+    if behind and getattr(review, "in_force", review.policy_version_id) != review.policy_version_id:
+        return "The policy was changed a moment ago; on which terms this is asked is being looked at."
+    return ""
+
+
+def _changes(found: Mapping[str, Any]) -> Iterator[str]:
+    before, after = found["before"], found["after"]
+    if after["tier"] != before["tier"]:
+        yield f"it is treated as tier {after['tier']}"
+    if after["groups"] != before["groups"]:
+        yield f"it is {words.either(after['groups'])} who decides"
+    if after["quorum"] != before["quorum"]:
+        yield f"it needs {words.people(after['quorum'])}"
+    if after["separation"] != before["separation"]:
+        yield "whoever started or changed it can't release it"
+    if after["reason_required"] != before["reason_required"]:
+        yield "it needs a reason"
+    if after["due"] != before["due"]:
+        yield "it is due earlier"
+    if (after["expires"], after["on_expiry"]) != (before["expires"], before["on_expiry"]):
+        yield "it ends otherwise when nobody answers"
+    if after["undo_seconds"] != before["undo_seconds"]:
+        yield "it starts later after its approval"
+
+
+def _listed(parts: Iterator[str]) -> str:
+    known = list(parts) or ["its terms are stricter"]
+    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])}, and {known[-1]}"
