@@ -6,7 +6,21 @@ import functools
 import operator
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, FilteredRelation, Max, OuterRef, Q, QuerySet, TextField
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FilteredRelation,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    When,
+)
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models, rights
@@ -97,28 +111,53 @@ def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
     return rows.filter(tabs[tab(viewer, chosen)] & chosen.condition())
 
 
+def badge(viewer: deciding.Viewer) -> int:
+    """Return how many questions the tab holds that somebody finds first."""
+    rows, tabs = _tabs(viewer)
+    return rows.filter(tabs.get(MINE, tabs[TEAM])).count()
+
+
 def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
-    """Return the counts of the open questions, in one query."""
+    """Return the counts of the open questions, in one query: of groups that are alike, which are then added up.
+
+    A query with a condition for each count took 60 ms to build, on every page.
+    """
     chosen = chosen or Filters()
     rows, tabs = _tabs(viewer)
-    here = tabs[tab(viewer, chosen)]
-    chips: dict[str, Q] = {f"tier_{number}": chosen.but(tier=number).condition() for number in TIERS}
-    chips |= {f"kind_{kind}": chosen.but(kind=kind).condition() for kind in KINDS}
-    chips |= {"overdue": chosen.but(overdue=True).condition(), "shown": chosen.condition()}
-    found = rows.aggregate(
-        newest=Max("pk"),
-        **{f"tab_{name}": Count("pk", filter=condition) for name, condition in tabs.items()},
-        **{name: Count("pk", filter=here & condition) for name, condition in chips.items()},
+    rest = chosen.but(kind="", tier=None, overdue=False).condition()
+    conditions = {f"in_{name}": condition for name, condition in tabs.items()}
+    conditions |= {"late": Q(due_at__lt=now.ClockNow()), "rest": rest or Q(pk__isnull=False)}
+    groups = list(
+        rows.annotate(
+            of_tier=Case(When(action__isnull=False, then=F("tier"))),
+            **{name: ExpressionWrapper(each, BooleanField()) for name, each in conditions.items()},
+        )
+        .order_by()
+        .values("kind", "of_tier", *conditions)
+        .annotate(n=Count("pk"), newest=Max("pk"))
     )
-    by_tab = {name: found[f"tab_{name}"] for name in tabs}
+    here = f"in_{tab(viewer, chosen)}"
+
+    def left(*, kind: str = chosen.kind, tier: int | None = chosen.tier, late: bool = chosen.overdue) -> int:
+        return sum(
+            group["n"]
+            for group in groups
+            if group[here]
+            and group["rest"]
+            and kind in {"", group["kind"]}
+            and tier in {None, group["of_tier"]}
+            and (group["late"] or not late)
+        )
+
+    by_tab = {name: sum(group["n"] for group in groups if group[f"in_{name}"]) for name in tabs}
     return Counts(
         badge=by_tab.get(MINE, by_tab[TEAM]),
         by_tab=by_tab,
-        shown=found["shown"],
-        newest=found["newest"] or 0,
-        tiers={number: found[f"tier_{number}"] for number in TIERS},
-        kinds={kind: found[f"kind_{kind}"] for kind in KINDS},
-        overdue=found["overdue"],
+        shown=left(),
+        newest=max((group["newest"] for group in groups), default=0),
+        tiers={number: left(tier=number) for number in TIERS},
+        kinds={kind: left(kind=kind) for kind in KINDS},
+        overdue=left(late=True),
     )
 
 

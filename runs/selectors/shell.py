@@ -17,7 +17,7 @@ def shell(viewer: deciding.Viewer) -> page_models.Shell:
     """Return the frame's facts: the length of the queue and what this person may do."""
     row = models.Installation.objects.get(pk=1) if viewer.roles else None
     return page_models.Shell(
-        queue_count=queue.counts(viewer).badge if viewer.may(rights.Act.VIEW) else 0,
+        queue_count=queue.badge(viewer) if viewer.may(rights.Act.VIEW) else 0,
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         can_audit=viewer.may(rights.Act.AUDIT),
