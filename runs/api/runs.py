@@ -62,7 +62,8 @@ def start(request: door.Request, body: shapes.Start) -> HttpResponse:
         agent = inputs.agent(body.agent)
         given = inputs.collect(agent, shapes.typed(body.input), shapes.read(body.files))
         title = body.title or agent.title
-        return starts.start_run(agent.name, input=given, title=title, by=by, token=token).pk
+        mode = models.Run.Mode.DRY_RUN if body.dry_run else models.Run.Mode.LIVE
+        return starts.start_run(agent.name, input=given, title=title, by=by, token=token, mode=mode).pk
 
     return acts.once(request, act, _shown(request), status=201)
 

@@ -34,12 +34,16 @@ class File(Body):
 
 
 class Start(Body):
-    """What to start: the agent's name, its inputs by name, and files by name."""
+    """What to start: the agent's name, its inputs by name, and files by name.
+
+    A `dry_run` only says what it would do and whom it would ask; nothing goes out.
+    """
 
     agent: Annotated[str, StringConstraints(min_length=1, max_length=80)]
     title: Annotated[str, StringConstraints(max_length=200)] = ""
     input: dict[str, Scalar] = {}
     files: dict[str, File] = {}
+    dry_run: bool = False
 
 
 class Reason(Body):

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from runs import exact, jsonschemas, state
+from runs import exact, jsonschemas, models, state
 from runs.engine import frontier as frontiers
-from runs.engine import verdicts
+from runs.engine import simulating, verdicts
 from runs.providers import contract
 from runs.transitions import steps
 from runs.transitions.considered import Considered
@@ -31,16 +31,20 @@ def proposed(call: contract.Call, arguments: Any) -> steps.Proposed:
 
 
 def ask(front: frontiers.Frontier, call: state.CallState) -> None:
-    """Put the question before the people that policy names. Refuses LostAuthority and Changed."""
+    """Put the question before people; a dry run supposes an answer. Refuses LostAuthority and Changed."""
     arguments = front.arguments[call.id]
     about = Considered(front.run, tool=contract.ASK, arguments=lambda: arguments)
+    verdict = verdicts.asking(front.policy, about, agent=front.agent.name)
+    if front.run.mode == models.Run.Mode.DRY_RUN and verdict.verdict != "deny":
+        simulating.suppose(front, call, verdict)
+        return
     steps.ask_human(
         front.claim,
         call.id,
         step=call.step,
         question=arguments["question"],
         schema=arguments["schema"],
-        verdict=verdicts.asking(front.policy, about, agent=front.agent.name),
+        verdict=verdict,
         seen=front.situation.inbox,
     )
 

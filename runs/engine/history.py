@@ -78,7 +78,10 @@ def of(run: models.Run, tool: Tool, *, identity: str, but: int | None = None) ->
 
 def _done_here(run: models.Run, row: models.Action) -> bool:
     """Return whether this action was not refused, and lies on the run's path."""
-    if row.status in NOT_DONE:
+    here = (
+        run.mode == models.Run.Mode.DRY_RUN and row.run_id == run.pk
+    )  # what it tried out counts as done in it
+    if row.status in NOT_DONE and not (here and row.status == lifecycle.Action.SIMULATED):
         return False
     return row.run_id == run.pk or paths.closed_on(run.path, row)
 

@@ -1,4 +1,4 @@
-"""A dry run's effects: each is previewed, none is done."""
+"""A dry run: each effect is previewed and none is done, and nobody is asked: an answer that fits is supposed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import structlog
 
-from runs import state
+from runs import jsonschemas, samples, state
 from runs.engine import frontier as frontiers
-from runs.engine import outside, preparing, verdicts
+from runs.engine import gates, history, outside, preparing, verdicts
 from runs.engine.heartbeat import Heartbeat
 from runs.transitions import steps
 from runs.transitions.refusals import LostAuthority
@@ -20,7 +20,10 @@ log = structlog.get_logger(__name__)
 def simulate(
     claim: steps.Claim, front: frontiers.Frontier, calls: tuple[state.CallState, ...], beat: Heartbeat
 ) -> None:
-    """Close these calls with what would have been done. Refuses LostAuthority, ContractChanged and Dropped."""
+    """Close these calls with what would have been done, as if it had been released.
+
+    Refuses LostAuthority, ContractChanged and Dropped.
+    """
     policy = verdicts.in_force()
     steps.simulate(claim, [_simulated(front, policy, call, beat) for call in calls])
 
@@ -44,5 +47,26 @@ def _simulated(
         )
         summary = f"{summary} (what would happen could not be worked out: {error})"
     about = preparing.considered(front, action, args, lambda: shown)
-    verdict = verdicts.ask(policy, about, agent=front.agent.name, tool=type(tool))
-    return steps.Simulated(call=call.id, summary=summary, verdict=verdict.verdict, rule=verdict.rule)
+    past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
+    again = "This looks like something that was already proposed or done in this run."
+    demanded = gates.why(front, tool=action.tool, step=action.step or None)
+    why = [
+        sentence
+        for sentence in (demanded, *past.reasons, again if action.duplicate_of_id else "")
+        if sentence
+    ]
+    verdict = verdicts.ask(policy, about, agent=front.agent.name, tool=type(tool), never_allow=bool(why))
+    return steps.Simulated(call=call.id, summary=summary, verdict=verdict, why=" ".join(why), preview=shown)
+
+
+def suppose(front: frontiers.Frontier, call: state.CallState, verdict: steps.Verdict) -> None:
+    """Close a question with an answer that fits its schema, or without one where none is found. Refuses Changed."""
+    arguments = front.arguments[call.id]
+    try:
+        answer = samples.of(arguments["schema"])
+    except (samples.NoSample, jsonschemas.BadSchema):
+        answer = None
+    steps.suppose(
+        front.claim, call.id, step=call.step, question=arguments["question"], answer=answer, verdict=verdict,
+        seen=front.situation.inbox,
+    )  # fmt: skip

@@ -83,6 +83,7 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _decisions()
     _asked()
     _switches()
+    _dry_runs()
     _pins()
     _sealed()
     comparing_refusals.refusals()
@@ -174,6 +175,15 @@ def _sealed() -> None:
         told_of.remove(root)
     for root in told_of:
         raise Broken(f"run {root}: the audit chain says that its lineage is sealed")
+
+
+def _dry_runs() -> None:
+    """Compare which runs were started as dry runs to the audited acts: one made live would do what it only tried."""
+    events = models.AuditEvent.objects.filter(act="run.started", content__contains='"dry_run":true')
+    told_of = set(events.values_list("run", flat=True))
+    dry = models.Run.objects.filter(mode=models.Run.Mode.DRY_RUN).values_list("pk", "path")
+    for run in sorted(told_of ^ {pk for pk, path in dry if not path}):
+        raise Broken(f"run {run}: whether it is a dry run is not what the audit chain says")
 
 
 def _pins() -> None:

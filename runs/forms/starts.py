@@ -22,6 +22,7 @@ class Given:
     agent: str
     title: str
     token: str
+    dry_run: bool = False
     values: dict[str, str] = field(default_factory=dict)
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
@@ -68,7 +69,13 @@ def read(
     elif "\x00" in title:
         errors["title"] = "The title holds a NUL character."
     return Given(
-        agent=chosen, title=title, token=post.get("token", "")[:64], values=values, files=kept, errors=errors
+        agent=chosen,
+        title=title,
+        token=post.get("token", "")[:64],
+        dry_run=bool(post.get("dry_run")),
+        values=values,
+        files=kept,
+        errors=errors,
     )
 
 
@@ -89,6 +96,7 @@ def shown(
         token=given.token if given and given.token else token,
         agent=given.agent if given else "",
         title=given.title if given else "",
+        dry_run=given.dry_run if given else False,
         errors={**(given.errors if given else {}), **(errors or {})},
     )
 

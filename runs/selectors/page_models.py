@@ -116,6 +116,7 @@ class StartForm:
     token: str
     agent: str = ""
     title: str = ""
+    dry_run: bool = False
     errors: dict[str, str] = field(default_factory=dict)
     opened: bool = False
 

@@ -32,6 +32,8 @@ TABS = (
     ("run-effects", "Effects"),
     ("run-usage", "Usage"),
 )
+REPORT = ("run-dry", "Report")
+"""What a dry run is made for."""
 WARN = 80
 ASKS_SHOWN = 20
 UNDONE_SHOWN = 3
@@ -94,7 +96,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         steps_total=steps["total"],
         tabs=tuple(
             page_models.Tab(name=name, label=label, count=None, current=name == tab, query="")
-            for name, label in TABS
+            for name, label in (*([REPORT] if run.mode == models.Run.Mode.DRY_RUN else []), *TABS)
         ),
         may_redrive=viewer.may(rights.Act.REDRIVE),
         retry=run_retry.of(asked, viewer),

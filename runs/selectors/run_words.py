@@ -197,7 +197,8 @@ def _result(line: Line, names: Names) -> Said:
     text = str(content.get("text") or "")
     tone, icon = run_labels.RESULTS.get(status, (QUIET, "wrench"))
     if action is None:
-        tone, icon = (QUIET, "wrench") if status == lifecycle.Action.SUCCEEDED else (BAD, "circle-alert")
+        well: dict[str, str] = {lifecycle.Action.SUCCEEDED: "wrench", lifecycle.Action.SIMULATED: "eye"}
+        tone, icon = (QUIET, well[status]) if status in well else (BAD, "circle-alert")
     step = names.steps.get(str(content.get("step") or ""))
     if action is None and not step:  # a control call: its words say it all
         return Said(

@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from runs import exact, lifecycle, models
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import attempts, corrections, cuts, redrives, texts
+from runs.transitions import attempts, corrections, cuts, redrives, starts, texts
 from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -78,12 +78,15 @@ def fork(
 def take_over(fork_id: int, *, reason: str, by: Actor, token: str, seen: int | None = None) -> models.Run:
     """Return a re-drive from the point where the fork began, with the fork's corrections.
 
-    It never goes on from the fork itself, where effects were simulated. Refuses Invalid for a run that isn't a dry
-    run, and whatever a re-drive refuses.
+    It never goes on from the fork itself, where effects were simulated. A dry run of a whole run is started anew, live
+    and on the same input. Refuses Invalid for a run that isn't a dry run, and whatever a re-drive or a start refuses.
     """
     run = models.Run.objects.get(pk=fork_id)
     if run.mode != models.Run.Mode.DRY_RUN:
         raise Invalid("Only a dry run can be taken over.")
+    if not run.path:
+        agent = run.agent_version.agent.name
+        return starts.start_run(agent, input=run.input, title=run.title, by=by, token=token)
     own = models.Entry.objects.filter(run=run).order_by("position")
     first = own.get(position=paths.cut(run) + 1)
     correction = own.filter(kind=lifecycle.EntryKind.CORRECTION).first()

@@ -28,9 +28,18 @@ def keep_blob(content: bytes) -> str:
 
 
 @attempts.noted("run.start", "agent {}")
-def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Actor, token: str) -> models.Run:
+def start_run(
+    agent_name: str,
+    *,
+    input: Mapping[str, Any],
+    title: str,
+    by: Actor,
+    token: str,
+    mode: str = models.Run.Mode.LIVE,
+) -> models.Run:
     """Return the new run, queued and due at once; the same token again returns the run it made.
 
+    A dry run reads for real and says of every effect what it would do and whom it would ask; nothing goes out.
     Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title or input that isn't
     exact JSON.
     """
@@ -40,7 +49,7 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
     token = texts.token(token)
     known = models.Run.objects.filter(start_token=token).first()
     if known is not None:
-        return _same(known, agent_name, user)
+        return _same(known, agent_name, user, mode)
     agent = models.Agent.objects.select_related("current").filter(name=agent_name).first()
     if agent is None or agent.current is None:
         raise Invalid(f"There is no agent named {agent_name!r}.")
@@ -51,28 +60,31 @@ def start_run(agent_name: str, *, input: Mapping[str, Any], title: str, by: Acto
     title = texts.typed(title, "title")[:200] or agent.title
     try:
         with committing("start"):
-            run = _create(agent.current, text=text, title=title, user=user, token=token)
+            run = _create(agent.current, text=text, title=title, user=user, token=token, mode=mode)
             content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id,
                        "budget": run.budget}  # fmt: skip
+            if mode == models.Run.Mode.DRY_RUN:
+                content["dry_run"] = True
             indexing.run(run, agent)
             audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)
             hints.wake(run.pk)
             hints.changed(run.pk)
     except IntegrityError:
         # The same form sent twice at once: the other one made the run.
-        return _same(models.Run.objects.get(start_token=token), agent_name, user)
+        return _same(models.Run.objects.get(start_token=token), agent_name, user, mode)
     return run
 
 
-def _same(run: models.Run, agent_name: str, user: models.User) -> models.Run:
-    """Return the run that this form has made before; refuse (Stale) somebody else's or another agent's form."""
-    if run.created_by_id != user.pk or run.agent_version.agent.name != agent_name:
+def _same(run: models.Run, agent_name: str, user: models.User, mode: str) -> models.Run:
+    """Return the run that this form has made before; refuse (Stale) another person's, agent's or kind of run."""
+    found = (run.created_by_id, run.agent_version.agent.name, run.mode)
+    if found != (user.pk, agent_name, mode):
         raise Stale("This form was used already; load the page again.")
     return run
 
 
 def _create(
-    version: models.AgentVersion, *, text: str, title: str, user: models.User, token: str
+    version: models.AgentVersion, *, text: str, title: str, user: models.User, token: str, mode: str
 ) -> models.Run:
     now = clock_time.now()
     number = next_id()
@@ -85,6 +97,7 @@ def _create(
         input=exact.stored(text),
         input_digest=exact.digest(text),
         labels={},
+        mode=mode,
         path=[],
         status=lifecycle.Run.QUEUED,
         reason="new",

@@ -53,6 +53,15 @@ def simulated(summary: str, verdict: str) -> str:
     return f"Simulated, nothing was done. {summary}{asked}"
 
 
+def supposed(*, answered: bool) -> str:
+    """A dry run came to a question."""
+    if answered:
+        return (
+            "Simulated: nobody was asked. A person would have answered; this answer, which fits, is supposed."
+        )
+    return "Simulated: nobody was asked, and no answer is supposed. Go on without it."
+
+
 def refused_before(who: str, reason: str) -> str:
     """It is just what a person has refused already."""
     return f"Not done, and not asked again: {who} refused exactly this before. Reason: {reason}"

@@ -91,6 +91,10 @@ def take_over(request: doors.Request, run_id: int) -> HttpResponse:
     if run.mode != models.Run.Mode.DRY_RUN:
         raise Http404("Only a dry run can be taken over.")
     given = request.POST.dict()
+    if not run.path:
+        new = branches.take_over(run.pk, reason="", by=doors.actor(request), token=given.get("token", ""))
+        messages.success(request, f"Started for real. Dry run {run.pk} stays beside it.")
+        return doors.lead(request, reverse("run", args=[new.pk]))
     try:
         new = branches.take_over(
             run.pk,

@@ -46,6 +46,7 @@ def _start(request: doors.Request) -> HttpResponse:
             title=given.title or _title(agent, given),
             by=doors.actor(request),
             token=given.token or inputs.new_token(),
+            mode=models.Run.Mode.DRY_RUN if given.dry_run else models.Run.Mode.LIVE,
         )
     except inputs.BadInput as error:
         own = error.field in given.values or error.field in given.files or error.field not in {"", "agent"}
@@ -53,6 +54,9 @@ def _start(request: doors.Request) -> HttpResponse:
         return _again(request, known, given, {key: str(error)})
     except refusals.Invalid as refusal:
         return _again(request, known, given, {"": refusal.message})
+    if given.dry_run:
+        messages.success(request, f"Started as a dry run, nothing goes out: {run.title}")
+        return doors.lead(request, reverse("run-dry", args=[run.pk]))
     messages.success(request, f"Started: {run.title}")
     return doors.lead(request, reverse("run", args=[run.pk]))
 

@@ -27,6 +27,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--title", default="", help="what this run is about")
         parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="only say what it would do and whom it would ask: it reads for real, and nothing goes out",
+        )
+        parser.add_argument(
             "--user", default="", help="who starts it (default: the first operator or administrator)"
         )
 
@@ -52,4 +57,5 @@ class Command(BaseCommand):
             title=str(options["title"]) or (f"{agent.title}: {path.name}" if path else agent.title),
             by=Actor(user=user, channel="shell"),
             token=inputs.new_token(),
+            mode=models.Run.Mode.DRY_RUN if options["dry_run"] else models.Run.Mode.LIVE,
         )

@@ -19,7 +19,7 @@ from runs.transitions.steps.refill import refill
 from runs.transitions.steps.renewal import ask_pins, overtake, settle_pins
 from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
-from runs.transitions.steps.simulate import Simulated, simulate
+from runs.transitions.steps.simulate import Simulated, simulate, suppose
 from runs.transitions.steps.undos import Checked, asked
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "reply",
     "settle_pins",
     "simulate",
+    "suppose",
     "unknown",
     "wait",
 ]
