@@ -84,7 +84,7 @@ def overtaken(ada: Collector, who: factories.People) -> None:
     ada.kept["world"] = ada.open(f"/reviews/{only_review(go(fee)).pk}/").visitor.answer
     ada.kept["forbidden"] = Visitor(who.viewer).go("/reviews/batch/").answer
     sent = {"What": "Everything", "Why?": "An audit."}
-    ada.open("/runs/").keep("paused", "Pause", 200, sent)
+    ada.open("/switches/").keep("paused", "Pause", 200, sent)
 
 
 def test_its_answers(who: factories.People, sit: Sit) -> None:
