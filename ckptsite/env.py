@@ -81,13 +81,22 @@ def choice(name: str, default: str, *, among: Sequence[str]) -> str:
 
 
 def limits(name: str, among: Sequence[str]) -> dict[str, int]:
-    """Limits as a comma-separated list like `steps=500, calls=200`, each for one of `among`; refuses anything else."""
+    """Limits as a comma-separated list like `steps=500, calls=200`, each for one of `among`; refuses anything else.
+
+    `calls:<tool>=20` limits the calls of one tool.
+    """
     found: dict[str, int] = {}
     for word in words(name):
         what, _, number = word.partition("=")
-        if what not in among or not (number.isascii() and number.isdigit()) or len(number) > 15:
+        if (
+            (what not in among and not what.startswith("calls:"))
+            or not (number.isascii() and number.isdigit())
+            or len(number) > 15
+        ):
             known = ", ".join(among)
-            raise EnvError(f"{name} must hold limits such as steps=500 (of {known}), not {word!r}.")
+            raise EnvError(
+                f"{name} must hold limits such as steps=500 (of {known}, or calls:<tool>), not {word!r}."
+            )
         found[what] = int(number)
     return found
 

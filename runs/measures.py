@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class Measure(StrEnum):
@@ -15,6 +17,8 @@ class Measure(StrEnum):
     SECONDS = "seconds"  # whole seconds at work; waiting for people costs nothing
 
 
+_TOOL = "calls:"
+"""What stands before a tool's name where only its calls are limited: "calls:mail.send"."""
 NOUNS: dict[str, str] = {
     Measure.STEPS: "turns",
     Measure.CALLS: "tool calls",
@@ -37,8 +41,37 @@ _LIMITED = {
 }
 
 
+def of_tool(name: str) -> str:
+    """Return the measure that counts the calls of one tool."""
+    return f"{_TOOL}{name}"
+
+
+def tool(measure: str) -> str:
+    """Return the tool whose calls a measure counts, or an empty text for every other measure."""
+    return measure.removeprefix(_TOOL) if measure.startswith(_TOOL) else ""
+
+
+def place(measure: str) -> tuple[int, str]:
+    """Return by what measures are sorted: the general ones in their order, then tool after tool."""
+    return (0, measure) if tool(measure) else (list(Measure).index(Measure(measure)) - len(Measure), "")
+
+
+def limits(budget: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Return each measure that a budget limits, with its limit, in their order."""
+    for name in sorted((name for name in budget if name in NOUNS or tool(name)), key=place):
+        if budget[name] is not None:
+            yield name, budget[name]
+
+
+def noun(measure: str) -> str:
+    """Return what is counted, in the plural: "turns", "calls of mail.send"."""
+    return NOUNS.get(measure) or f"calls of {tool(measure)}"
+
+
 def amount(measure: str, number: int) -> str:
-    """Return an amount with its unit: "1 tool call", "$2.50"."""
+    """Return an amount with its unit: "1 tool call", "3 calls of mail.send", "$2.50"."""
+    if name := tool(measure):
+        return f"{number:,} {'call' if number == 1 else 'calls'} of {name}"
     if measure == Measure.COST:
         return f"${number / 1_000_000:,.2f}"
     return f"{number:,} {_ONE[measure] if number == 1 else NOUNS[measure]}"

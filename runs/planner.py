@@ -7,6 +7,7 @@ provider is asked again once, when every call is closed.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -96,6 +97,11 @@ ONE_CALL: Mapping[str, int] = {measures.Measure.CALLS: 1, measures.Measure.SECON
 """What must be left before the provider or a tool is called. A reply's own price is asked for with its request."""
 
 
+def one_call(tool: str) -> Mapping[str, int]:
+    """Return what must be left before this tool is called: one call in all, and one of its own."""
+    return {**ONE_CALL, measures.of_tool(tool): 1}
+
+
 def next_move(now: Situation) -> Move:
     """Return the one move that the run makes next."""
     if now.inbox > now.folded:
@@ -148,11 +154,11 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
     paused = [call for call in able if call.tool in now.paused_tools]
     reads = tuple(call for call in able if call.is_read and call not in paused)
     due = tuple(call for call in reads if now.retry_at.get(call.id, now.now) <= now.now)
-    if due and now.lacks(ONE_CALL):
-        return Refill(need=ONE_CALL)
-    if due:
-        return Read(calls=due[: now.left.get(measures.Measure.CALLS)])
-    alarms += [(now.retry_at[call.id], "backoff") for call in reads]
+    paid = _paid_for(now, due)
+    if paid:
+        return Read(calls=paid)
+    short = due[:1]
+    alarms += [(now.retry_at[call.id], "backoff") for call in reads if call not in due]
     for call in able:
         if call.status != lifecycle.Action.APPROVED or not call.is_effect or call.id in now.blocked:
             continue
@@ -160,8 +166,13 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
             continue
         start = _moment(call.not_before)
         if start is None or start <= now.now:
-            return Refill(need=ONE_CALL) if now.lacks(ONE_CALL) else Act(call=call)
+            if not now.lacks(one_call(call.tool)):
+                return Act(call=call)
+            short = (*short, call)
+            continue
         alarms.append((start, "backoff" if call.attempts else "undo_window"))
+    if short:
+        return Refill(need=one_call(short[0].tool))
     if any(call.is_read or call.status == lifecycle.Action.APPROVED for call in paused):
         alarms.append((now.now + SWITCH_LOOK, "switch"))
     if alarms or any(not call.is_control or call.asks for call in calls):
@@ -174,6 +185,17 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
     if now.lacks(ONE_REPLY):
         return Refill(need=ONE_REPLY)
     return CallModel()
+
+
+def _paid_for(now: Situation, due: tuple[CallState, ...]) -> tuple[CallState, ...]:
+    """Return those of the reads, in their order, that the run's advance covers together."""
+    left, paid = Counter(now.left), []
+    for call in due:
+        need = {name: amount for name, amount in one_call(call.tool).items() if name in now.left}
+        if all(left[name] >= amount for name, amount in need.items()):
+            left.subtract({name: amount for name, amount in need.items() if name != measures.Measure.SECONDS})
+            paid.append(call)
+    return tuple(paid)
 
 
 def was_calling(now: Situation) -> bool:

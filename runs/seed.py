@@ -79,7 +79,7 @@ def register(agent: declared.Agent) -> models.AgentVersion:
 
 
 def _check_limits(agent: declared.Agent) -> None:
-    known = [measure.value for measure in measures.Measure]
+    known = [*measures.Measure, *(measures.of_tool(tool) for tool in agent.tools)]
     for name, limit in (*agent.budget.items(), *agent.per_day.items()):
         if name not in known or type(limit) is not int or limit < 0:
             raise ValueError(

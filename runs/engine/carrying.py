@@ -201,7 +201,14 @@ def settle(front: Frontier) -> Frontier | None:
 
 
 def looked(
-    front: Frontier, call: state.CallId, *, step: str | None, summary: str, value: Any, last: bool
+    front: Frontier,
+    call: state.CallId,
+    *,
+    tool: str,
+    step: str | None,
+    summary: str,
+    value: Any,
+    last: bool,
 ) -> Frontier | None:
     """Store the result of a read, the `last` one when something goes with it; return the frontier after it.
 
@@ -209,7 +216,7 @@ def looked(
     """
     work = begin(front)
     part = Part(name="read", before=work.mark())
-    steps.plain.looked(work, call, step=step, summary=summary, value=value)
+    steps.plain.looked(work, call, tool=tool, step=step, summary=summary, value=value)
     if last:
         return wait(front, work, part)
     following = _Following(front, work.log.lines)

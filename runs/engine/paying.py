@@ -21,10 +21,19 @@ class TooLittle(Exception):
 
 
 def check(front: frontiers.Frontier, provider: contract.Provider, request: contract.Request) -> None:
-    """Refuse (TooLittle) a call that may cost more than the run still holds; without limits nothing is asked."""
-    if not front.situation.left:
+    """Refuse (TooLittle) a call that may cost more than the run still holds; without limits nothing is asked.
+
+    Where nobody knows the price a limit of money holds nothing back: tokens have to be limited then (ProviderError).
+    """
+    left = front.situation.left
+    if not left:
         return
     most = provider.estimate(request)
+    if most.cost_micro is None and measures.Measure.COST in left and measures.Measure.TOKENS not in left:
+        raise contract.ProviderError(
+            f"The price of {front.agent.model or front.agent.provider} is unknown, so a limit of money can't hold it"
+            " back. Limit its tokens too, then let it try again."
+        )
     need = {
         **planner.ONE_REPLY,
         measures.Measure.TOKENS: most.tokens_in + most.tokens_out,

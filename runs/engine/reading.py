@@ -78,7 +78,9 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
         tool = registry.get(call.tool)
         args = tool.parse(proposing.arguments_of_call(front, call.id))
     except (registry.UnknownTool, BadArguments) as error:
-        steps.read_failed(claim, call.id, step=call.step, reason=str(error), final=True, retry_at=None)
+        steps.read_failed(
+            claim, call.id, tool=call.tool, step=call.step, reason=str(error), final=True, retry_at=None
+        )
         return None
     timeout = (
         tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE["READ_TIMEOUT"])
@@ -111,7 +113,9 @@ def _store(
     try:
         summary, value = look.result()
     except DidNotHappen as error:
-        steps.read_failed(claim, call.id, step=call.step, reason=error.reason, final=True, retry_at=None)
+        steps.read_failed(
+            claim, call.id, tool=call.tool, step=call.step, reason=error.reason, final=True, retry_at=None
+        )
         return None
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
         reason = f"{type(error).__name__}: {error}"
@@ -121,6 +125,7 @@ def _store(
         steps.read_failed(
             claim,
             call.id,
+            tool=call.tool,
             step=call.step,
             reason=reason,
             final=final,
@@ -129,6 +134,8 @@ def _store(
         return None
     looks.name.ctx.keep()
     if front is not None:
-        return carrying.looked(front, call.id, step=call.step, summary=summary, value=value, last=last)
-    steps.read(claim, call.id, step=call.step, summary=summary, value=value)
+        return carrying.looked(
+            front, call.id, tool=call.tool, step=call.step, summary=summary, value=value, last=last
+        )
+    steps.read(claim, call.id, tool=call.tool, step=call.step, summary=summary, value=value)
     return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runs import lifecycle, state
+from runs.transitions.steps import advances
 
 
 @dataclass
@@ -47,13 +49,18 @@ class Log:
         self.heads: dict[int, str] = {}
         self.budgets: dict[int, str] = {}
         self.used = state.Counters()
+        self.tool_calls: Counter[str] = Counter()
+        self.settled: Counter[int] = Counter()
+        self.over: Counter[int] = Counter()
+        self._tools: dict[tuple[int, int], str] = {}
         self.waivers: dict[str, state.CallId | None] = {}
         self.facts: dict[int, str] = {}
 
     def branch(self) -> None:
         """Leave the ancestors behind: actions, plan versions, questions and costs are theirs; the steps go on."""
         self.calls, self.plans, self.reviews, self.later, self.heads = {}, {}, {}, {}, {}
-        self.budgets, self.used = {}, state.Counters()
+        self.budgets, self.used, self.tool_calls = {}, state.Counters(), Counter()
+        self.settled, self.over = Counter(), Counter()
         self.asked, self.waivers, self.facts, self.placed = {}, {}, {}, {}
 
     def read(self, entry: state.Line, after: state.State) -> None:
@@ -86,10 +93,18 @@ class Log:
         content = entry.content
         if entry.kind == lifecycle.EntryKind.REPLY:
             self.used = self.used.paid(content["usage"], steps=1)
+            self._tools |= {(entry.position, at): call["tool"] for at, call in enumerate(content["calls"])}
+        elif entry.kind == lifecycle.EntryKind.CALL:
+            self._tools[content["call"][0], content["call"][1]] = content["tool"]
         elif entry.kind == lifecycle.EntryKind.NOTE and "usage" in content:
             self.used = self.used.paid(content["usage"], content.get("instead"))
+        elif entry.kind == lifecycle.EntryKind.NOTE and content.get("code") == advances.SETTLED:
+            for account, spent, held in content["accounts"]:
+                self.settled[account] += spent
+                self.over[account] += max(0, spent - held)
         elif entry.kind == lifecycle.EntryKind.RESULT and content.get("ran"):
             self.used = replace(self.used, calls=self.used.calls + 1)
+            self.tool_calls[self._tools[content["call"][0], content["call"][1]]] += 1
 
     def _reply(self, entry: state.Line) -> None:
         for index, call in enumerate(entry.content["calls"]):

@@ -144,7 +144,7 @@ def _run(run: models.Run, books: accounts.Books) -> int:
     comparing_facts.run(run, facts.facts)
     asked = {number: content for number, content in facts.reviews.items() if content["verdict"] == "review"}
     comparing_terms.run(run, {number: (facts.placed[number], content) for number, content in asked.items()})
-    books.add(run, facts.used)
+    books.add(run, facts)
     return count
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from runs import exact
 from runs.forms import amounts
-from runs.measures import Measure
+from runs.measures import NOUNS, tool
 from runs.selectors import redrive_models
 
 EFFECT, CALL, RAISE = "effect.", "call.", "raise."
@@ -92,7 +92,8 @@ def _arguments(
 
 def _raises(post: Mapping[str, str], errors: dict[str, str]) -> dict[str, int]:
     found = {}
-    for measure in Measure:
+    named = [name.removeprefix(RAISE) for name in post if name.startswith(RAISE)]
+    for measure in [name for name in named if name in NOUNS or tool(name)]:
         text = post.get(f"{RAISE}{measure}", "").strip()
         if not text:
             continue
@@ -100,5 +101,5 @@ def _raises(post: Mapping[str, str], errors: dict[str, str]) -> dict[str, int]:
         if amount is None:
             errors[f"{RAISE}{measure}"] = amounts.wanted(measure)
         else:
-            found[str(measure)] = amount
+            found[measure] = amount
     return found

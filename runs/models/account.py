@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from runs import measures
-from runs.models.fields import choices, one_of
+from runs.models.fields import one_of
 
 
 class Account(models.Model):
@@ -25,16 +25,18 @@ class Account(models.Model):
         "runs.Agent", null=True, on_delete=models.PROTECT, related_name="accounts", db_index=False
     )
     day = models.DateField(null=True)
-    measure = models.CharField(max_length=10, choices=choices(measures.Measure))
+    measure = models.CharField(max_length=250)  # "calls:<tool>" for one tool
     limit = models.BigIntegerField()
     spent = models.BigIntegerField(default=0)
     advanced = models.BigIntegerField(default=0)
     over = models.BigIntegerField(default=0)
+    told = models.BooleanField(default=True)  # the logs of its runs say what of it was settled
 
     class Meta:
         constraints = [
             models.CheckConstraint(
-                name="runs_account_measure", condition=one_of("measure", measures.Measure)
+                name="runs_account_measure",
+                condition=one_of("measure", measures.Measure) | Q(measure__startswith="calls:"),
             ),
             models.CheckConstraint(
                 name="runs_account_scope",

@@ -15,6 +15,9 @@ class Installation(models.Model):
     refused.
     """
 
+    EVERYBODY = "all"
+    """Key in `budgets` of what all runs together may use in a day."""
+
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     gate_epoch = models.BigIntegerField(default=1)
     policy_version = models.ForeignKey(
@@ -23,6 +26,8 @@ class Installation(models.Model):
     paused_all = models.BooleanField(default=False)
     switches = ExactField(default=dict)
     """What is switched off: "all", "agent:<name>" or "tool:<name>", each with who, why and since when."""
+    budgets = ExactField(default=dict)
+    """The limits per day that people have set: of an agent under its number, and of everybody together."""
     system = models.CharField(max_length=120, blank=True)
     restored = models.BooleanField(default=False)
     restored_at = models.DateTimeField(null=True)

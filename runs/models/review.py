@@ -63,6 +63,10 @@ class Review(models.Model):
     next_at = models.DateTimeField(null=True)
     answer = models.CharField(max_length=30, blank=True)
     consumed_by = models.ForeignKey("runs.Action", null=True, on_delete=models.PROTECT, related_name="+")
+    account = models.ForeignKey(
+        "runs.Account", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    """The account that a question for more is about."""
     opened_at = models.DateTimeField(db_default=Now(), editable=False)
     closed_at = models.DateTimeField(null=True)
 
@@ -86,6 +90,11 @@ class Review(models.Model):
             models.CheckConstraint(
                 name="runs_review_consumed_when_approved",
                 condition=Q(consumed_by__isnull=True) | Q(status=lifecycle.Review.APPROVED),
+            ),
+            models.UniqueConstraint(
+                fields=["account"],
+                name="runs_review_one_of_account",
+                condition=Q(status=lifecycle.Review.OPEN, account__isnull=False),
             ),
             models.UniqueConstraint(
                 fields=["action", "kind"],

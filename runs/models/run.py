@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -106,6 +108,7 @@ class Run(models.Model):
     claimed_at = models.DateTimeField(null=True)
     beat_at = models.DateTimeField(null=True)
     advance = ExactField(null=True)
+    tool_calls = ExactField(default=dict)  # of each tool whose calls are limited, while they are
     budget_review = models.ForeignKey(
         "runs.Review", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -165,6 +168,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    def counted(self, *, working: float = 0.0) -> Counter[str]:
+        """Return the counters by measure, with those of single tools; what isn't counted is 0."""
+        tools = {measures.of_tool(name): number for name, number in self.tool_calls.items()}
+        return Counter({**self.used(working=working), **tools})
 
     def used(self, *, working: float = 0.0) -> dict[str, int]:
         """Return the counters by measure; `working` are the seconds since its claim, which are not booked yet."""

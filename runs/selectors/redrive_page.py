@@ -102,12 +102,13 @@ def _advice(chosen: int, *found: tuple[int | None, str]) -> tuple[redrive_models
 
 def _raises(run: models.Run, given: Mapping[str, Any]) -> tuple[redrive_models.Raise, ...]:
     """Return the limits of the lineage, each to be raised by so much."""
-    order = [str(measure) for measure in measures.Measure]
-    rows = sorted(models.Account.objects.filter(root=run.root_id), key=lambda row: order.index(row.measure))
+    rows = sorted(
+        models.Account.objects.filter(root=run.root_id), key=lambda row: measures.place(row.measure)
+    )
     return tuple(
         redrive_models.Raise(
             name=f"raise.{row.measure}",
-            label=f"More {measures.NOUNS[row.measure]}",
+            label=f"More {measures.noun(row.measure)}",
             sentence=f"All attempts together have used {measures.amount(row.measure, row.spent)} of "
             f"{measures.amount(row.measure, row.limit)}.",
             value=str(given.get(f"raise.{row.measure}", "")),

@@ -20,7 +20,7 @@ def asked(review: models.Review) -> review_models.Budget:
     others = [row for row in content["limits"] if row[:2] != [content["scope"], measure]]
     facts += [
         page_models.Fact(
-            label=f"{measures.WHOSE[scope]}: {measures.NOUNS[name]}",
+            label=f"{measures.WHOSE[scope]}: {measures.noun(name)}",
             value=f"{measures.amount(name, spent)} of {measures.amount(name, limit)}",
         )
         for scope, name, limit, spent in others
@@ -29,7 +29,7 @@ def asked(review: models.Review) -> review_models.Budget:
     return review_models.Budget(
         sentence=review.title,
         facts=tuple(facts),
-        label="Raise by how many dollars" if money else f"Raise by how many {measures.NOUNS[measure]}",
+        label="Raise by how many dollars" if money else f"Raise by how many {measures.noun(measure)}",
         hint="such as 2.50"
         if money
         else f"at least {max(1, content['asked'] - content['limit'] + content['spent'])}",

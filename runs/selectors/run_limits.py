@@ -25,9 +25,8 @@ def lines(run: models.Run) -> tuple[run_models.Limit, ...]:
     rows = models.Account.objects.filter(
         Q(root=run.root_id) | Q(agent=agent, day=today) | Q(root=None, agent=None, day=today)
     )
-    order = [measure.value for measure in measures.Measure]
     return tuple(
-        _line(row, run) for row in sorted(rows, key=lambda row: (*_place(row), order.index(row.measure)))
+        _line(row, run) for row in sorted(rows, key=lambda row: (*_place(row), measures.place(row.measure)))
     )
 
 
@@ -42,7 +41,7 @@ def used(row: models.Account, run: models.Run) -> int:
 
 def _unsettled(row: models.Account, run: models.Run) -> int:
     held = (run.advance or {}).get(row.measure, {})
-    return run.used()[row.measure] - int(held["base"]) if row.pk in held.get("accounts", ()) else 0
+    return run.counted()[row.measure] - int(held["base"]) if row.pk in held.get("accounts", ()) else 0
 
 
 def _line(row: models.Account, run: models.Run) -> run_models.Limit:

@@ -108,6 +108,8 @@ def sentence(
     if run.status == lifecycle.Run.WAITING:
         if run.reason == "pins":
             return "What it started with has changed; somebody has to say whether it goes on with what is there now."
+        if run.reason == "others" and not asked:
+            return "Waits for the answer to another run's question about their common limit of the day."
         if run.reason == "blocked":
             return "Waits until it is known whether an earlier, equal action happened."
         return _questions(asked) if asked else "Waits for a person."

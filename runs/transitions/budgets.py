@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runs import models, rights
-from runs.transitions import audit, texts
+from runs import lifecycle, models, rights
+from runs.transitions import audit, inbox, texts
 from runs.transitions.actor import Actor
+from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
 RAISE, STOP = "raise", "stop"
+WOKEN = 50
+"""So many runs at most are woken by whoever answers."""
 MOST = 10**15
 """The largest raise of any measure."""
 
@@ -59,11 +62,34 @@ def raise_lineage(run: models.Run, raises: Mapping[str, int], *, by: Actor) -> d
     return limits
 
 
-def raise_limit(run: models.Run, review: models.Review, amount: int, *, by: Actor) -> None:
-    """Raise the limit that a locked review asks about; the caller holds the run's lock too and commits.
+def wake(review: models.Review, *, by: Actor) -> int:
+    """Return how many runs waited for the answer to this question of another run, and look again now.
 
-    Whatever else waits for the same account asks by itself: one answer lets one run go on.
+    Each under its own lock, after the answer's commit; the clock finds whoever is left out here.
     """
+    if review.kind != lifecycle.ReviewKind.BUDGET:
+        return 0
+    waiting = models.Run.objects.filter(status=lifecycle.Run.WAITING, budget_review=review)
+    others = waiting.exclude(pk=review.run_id).order_by("pk").values_list("pk", flat=True)
+    return sum(_woken(run_id, review.pk, by) for run_id in others[:WOKEN])
+
+
+def _woken(run_id: int, review_id: int, by: Actor) -> bool:
+    with committing("budget_wake"):
+        run = inbox.lock(run_id)
+        if run.status != lifecycle.Run.WAITING or run.budget_review_id != review_id:
+            return False
+        inbox.leave(run, models.Fact.Kind.WAKE, {"reason": "budget"}, by=by.user, mover="P")
+        return True
+
+
+def answered(run: models.Run, review: models.Review, verdict: str, amount: int | None, *, by: Actor) -> None:
+    """Raise the limit that a locked review asks about, if that is the answer.
+
+    The caller holds the run's lock too and commits. Whatever else waits for it is woken after that.
+    """
+    if verdict != RAISE or amount is None:
+        return
     account = models.Account.objects.select_for_update(of=("self",)).get(pk=review.content["account"])
     before = account.limit
     account.limit = before + amount

@@ -156,11 +156,14 @@ def wake_stranded() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT r.id FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
-            " SELECT 1 FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open') AND NOT EXISTS ("
+            " SELECT 1 FROM runs_review v WHERE (v.run_id = r.id OR v.id = r.budget_review_id) AND v.status = 'open')"
+            " AND NOT EXISTS ("
             " SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
             " WHERE a.run_id = r.id AND o.state IN ('open', 'unknown'))"
             " OR EXISTS (SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
-            " WHERE a.run_id = r.id AND a.status IN ('held', 'approved') AND o.state NOT IN ('open', 'unknown')))"
+            " WHERE a.run_id = r.id AND a.status IN ('held', 'approved') AND o.state NOT IN ('open', 'unknown'))"
+            " OR EXISTS (SELECT 1 FROM runs_review v WHERE v.id = r.budget_review_id AND v.run_id <> r.id"
+            " AND v.status <> 'open'))"
             " ORDER BY r.id LIMIT %s",
             [BATCH],
         )
@@ -176,7 +179,7 @@ def wake_new_day() -> int:
     today = clock_time.now().astimezone(timezone.get_default_timezone()).date()
     asked = models.Review.objects.filter(
         kind=lifecycle.ReviewKind.BUDGET, status=lifecycle.Review.OPEN, run__status=lifecycle.Run.WAITING
-    )
+    )  # who waits for another run's question is woken when that one is closed
     wanted = {run_id: content["account"] for run_id, content in asked.values_list("run_id", "content")}
     over = set(
         models.Account.objects.filter(pk__in=wanted.values(), day__lt=today).values_list("pk", flat=True)

@@ -69,6 +69,7 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
     except IntegrityError as error:
         # The same token for two questions at once: one of them has it.
         raise Stale(USED) from error
+    budgets.wake(review, by=by)
     return decision
 
 
@@ -118,8 +119,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
     review.save(update_fields=["status", "votes", "answer", "closed_at"])
     if closed:
         _tell(run, review, answer, by)
-    if answer.verdict == budgets.RAISE and answer.amount is not None:
-        budgets.raise_limit(run, review, answer.amount, by=by)
+    budgets.answered(run, review, answer.verdict, answer.amount, by=by)
     return decision
 
 

@@ -85,6 +85,11 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_review_expiry_by_kind": lambda: rows.review(kind="in_doubt"),
     "runs_review_consumed_when_approved": lambda: rows.review(consumed_by=rows.action()),
     "runs_review_one_open": _used_by_two,
+    "runs_review_one_of_account": lambda: [
+        rows.review(kind="budget", expires_at=None, account=account)
+        for account in [rows.account()]
+        for _ in "ab"
+    ],
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
     "runs_rehearsal_newest": lambda: twice(
         models.Rehearsal.objects.create,

@@ -135,9 +135,20 @@ def test_an_advance_is_refilled_before_what_it_does_not_cover() -> None:
     assert move(left={"steps": 1, "calls": 0, "seconds": 1}) == planner.CallModel()
     assert move(left={"steps": 0}) == planner.Refill(need={"steps": 1, "seconds": 1})
     assert move(left={"seconds": 0}) == planner.Refill(need={"steps": 1, "seconds": 1})
-    assert move(read(), left={"calls": 0}) == planner.Refill(need={"calls": 1, "seconds": 1})
+    need = {"calls": 1, "seconds": 1}
+    assert move(read(), left={"calls": 0}) == planner.Refill(need=need | {"calls:lookup": 1})
     assert move(read(0), read(1), left={"calls": 1}) == planner.Read(calls=(read(0),))
-    assert move(call(0, "approved"), left={"calls": 0}) == planner.Refill(need={"calls": 1, "seconds": 1})
+    sent_one = planner.Refill(need=need | {"calls:send": 1})
+    assert move(call(0, "approved", tool="send"), left={"calls": 0}) == sent_one
+    # Of one tool: the others go on.
+    left = {"calls": 9, "calls:send": 0}
+    assert move(call(0, "approved", tool="send"), left=left) == sent_one
+    assert move(call(0, "approved", tool="send"), read(1), left=left) == planner.Read(calls=(read(1),))
+    assert move(read(0), read(1), left={"calls:lookup": 1}) == planner.Read(calls=(read(0),))
+    short = {"calls:lookup": 0}
+    assert move(read(0), call(1, "approved", tool="send"), left=short) == planner.Act(
+        call=call(1, "approved", tool="send")
+    )
     assert move(finish(), left={"steps": 0, "calls": 0}) == planner.Finish(call=finish())
 
 

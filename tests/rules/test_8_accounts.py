@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import threading
 from collections.abc import Callable
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 
-from runs import lifecycle, models
-from runs.engine import accounts, advance, verifier
-from runs.transitions import clocks, steps
+from runs import models
+from runs.engine import accounts, verifier
+from runs.transitions import steps, usage
 from runs.transitions.steps import advances
-from tests import waiting
-from tests.engine import clockwork
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import Killed, expire_lease, kill
 from tests.engine.world import Look, World
@@ -143,89 +141,17 @@ def test_8_1_a_call_that_may_cost_too_much_is_not_made(start: Start, operator: m
     assert balance(run, "cost_micro") == (120, 0)
 
 
-def test_8_1_parallel_runs_can_not_overspend_together(start: Start) -> None:
-    """Eight runs share what all runs may use in a day; together they never use more, whoever claims first."""
-    budget = {"steps": 1000}
-    runs = [start(*looks(3), budget=budget) for _ in range(8)]
-    barrier = threading.Barrier(4)
-
-    def work(mine: list[models.Run]) -> None:
-        try:
-            barrier.wait(10)
-            for run in mine:
-                advance.advance(run.pk)
-        finally:
-            connection.close()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("django.conf.settings.CKPTSITE_DAY_BUDGET", {"steps": 11})
-        threads = [threading.Thread(target=work, args=(runs[number::4],)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        # Who had to let others go first is due again in a moment.
-        waiting.until(lambda: all(_rests(run) for run in runs), within=30)
-    used = sum(run.steps for run in models.Run.objects.all())
-    day = models.Account.objects.get(root=None, measure="steps")
-    assert (day.limit, day.spent, day.advanced, day.over, used) == (11, 11, 0, 0, 11)
-    assert accounts.differences() == []
-    verifier.verify()
-
-
-def _rests(run: models.Run) -> bool:
-    advance.advance(run.pk)
-    run.refresh_from_db()
-    return run.status in {lifecycle.Run.WAITING, lifecycle.Run.SUCCEEDED}
-
-
-def test_8_1_what_others_have_reserved_is_waited_for_not_asked_about(start: Start) -> None:
-    """A run that is short only because another one holds the rest asks nobody: it is due again in a moment."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("django.conf.settings.CKPTSITE_DAY_BUDGET", {"calls": 1})
-        holder = start(*looks(1), budget={})
-        claim = steps.claim(holder.pk)
-        assert claim is not None
-        run = go(start(*looks(1), budget={}))
-        assert (run.status, run.reason) == ("queued", "budget")
-        assert not models.Review.objects.exists()
-        steps.later(claim, reason="slice")
-        models.Run.objects.filter(pk=run.pk).update(wake_at=run.created_at)
-        assert go(run).status == "succeeded"
-        assert go(holder).status == "waiting"
-        assert asked(holder).content["scope"] == "installation"
-    verifier.verify()
-
-
-def test_8_1_an_agent_has_an_account_a_day(start: Start, operator: models.User) -> None:
-    """The agent's account of a day is shared by its runs, and a new day has a new one."""
-    run = go(start(*looks(3), budget={}, per_day={"steps": 2}))
-    assert asked(run).title == "The limit of 2 turns that this agent may use in a day is reached."
-    yesterday = models.Account.objects.get(agent=run.agent_version.agent)
-    assert yesterday.day is not None
-    models.Account.objects.update(day=yesterday.day - datetime.timedelta(days=1))
-    raise_by(run, operator, 1)
-    run = go(run)
-    assert (run.status, run.steps) == ("waiting", 4)
-    assert models.Account.objects.filter(agent=run.agent_version.agent).count() == 2
-    assert accounts.differences() == []
-
-
-def test_8_1_what_waits_for_a_days_limit_goes_on_the_next_day(start: Start) -> None:
-    """Nobody answers: the clock finds that the day is over, and the new day's account is enough. A lineage's is not."""
-    run = go(start(*looks(3), budget={}, per_day={"steps": 2}))
-    other = go(start(*looks(3), budget={"steps": 2}))
-    question = asked(run)
-    assert clocks.wake_new_day() == 0
-    with clockwork.ahead(hours=25):
-        assert clocks.wake_new_day() == 1
-        run, other = go(run), go(other)
-        assert (run.status, run.steps, other.status) == ("waiting", 4, "waiting")
-        assert asked(run).pk != question.pk  # two more, and then this day is used up too
-        assert clocks.wake_new_day() == 0
-    question.refresh_from_db()
-    assert question.status == "superseded"
-    assert accounts.differences() == []
+def test_8_1_an_unknown_price_is_limited_by_tokens_or_not_asked_for(start: Start) -> None:
+    """Nobody knows the price: a limit of money alone would hold nothing back, so the provider isn't asked."""
+    with paid(10, 10, None):
+        run = go(start(*looks(1), budget={"cost_micro": 100}))
+        assert (run.status, run.tokens_in) == ("failed", 0)
+        assert run.error.endswith(
+            "is unknown, so a limit of money can't hold it back. Limit its tokens too, then let it try again."
+        )
+        run = go(start(*looks(2), budget={"cost_micro": 100, "tokens": 40}))
+    assert (run.status, run.cost_known, asked(run).content["measure"]) == ("waiting", False, "tokens")
+    assert balance(run, "tokens") == (40, 0)
 
 
 POINTS = [
@@ -274,3 +200,18 @@ def test_8_2_the_advance_of_a_dead_claim_passes_to_the_next(start: Start) -> Non
     assert run.advance == before
     assert balance(run, "steps") == (0, 4)
     assert advances.left(run, run.claimed_at or run.created_at)["steps"] == 4
+
+
+def test_8_1_what_is_learnt_while_a_limit_is_asked_about_is_counted(start: Start) -> None:
+    """A lost call's usage arrives while the run waits for more turns: it is settled, though nothing was advanced."""
+    run = go(start(*looks(3), budget={"steps": 2, "tokens": 1000, "seconds": 600}))
+    usage.late(run.pk, fence=run.fence, usage={"tokens_in": 3, "tokens_out": 4, "cost_micro": 0})
+    claim = steps.claim(run.pk)
+    assert claim is not None
+    models.Run.objects.filter(pk=run.pk).update(claimed_at=F("claimed_at") - datetime.timedelta(seconds=65))
+    steps.later(claim, reason="slice")
+    run = go(run)
+    assert (run.status, run.reason, asked(run).content["measure"]) == ("waiting", "review", "steps")
+    assert balance(run, "tokens") == (7, 0)
+    assert balance(run, "seconds")[0] >= 65
+    verifier.verify()

@@ -31,7 +31,8 @@ def test_8_1_account_is_settled_plus_outstanding_or_it_is_found(start: Start, op
     """Each column of an account, each advance and each answer in turn; both checks name the row."""
     run = go(start(*looks(3), budget={"steps": 2, "calls": 50}))
     raise_by(run, operator, 40)
-    assert steps.claim(run.pk) is not None
+    claim = steps.claim(run.pk)
+    assert claim is not None
     other = start(step("look", "it"), budget={"steps": 5})
     assert steps.claim(other.pk) is not None
     assert found() == ""
@@ -51,6 +52,7 @@ def test_8_1_account_is_settled_plus_outstanding_or_it_is_found(start: Start, op
             assert model._base_manager.filter(pk=number).update(**change) == 1  # type: ignore[attr-defined]
             assert found() != "", change
             assert accounts.differences() != [], change
+    steps.later(claim, reason="slice")
     with unhindered():
         deleted(models.Account, row)
         assert found() == f"run {run.pk}: its account of steps is gone"

@@ -25,7 +25,8 @@ RUN_FIELDS = (
     "status", "reason", "hold_by", "hold_reason", "hold_right", "remind_at", "position", "head", "reply_position",
     "checkpoint_number", "checkpoint_position", "plan_version", "approved_plan", "pins", "offered", "renewed_at",
     "folded", "lease_until", "attempts", "wake_at", "steps", "calls", "tokens_in", "tokens_out", "cost_micro",
-    "cost_known", "active_seconds", "error", "summary", "ended_at", "begun", "waivers", "advance", "budget_review",
+    "cost_known", "active_seconds", "error", "summary", "ended_at", "begun", "waivers", "advance", "tool_calls",
+    "budget_review",
 )  # fmt: skip
 
 
@@ -107,7 +108,7 @@ class Work:
         run.attempts = max(0, run.attempts - 1)  # a claim that is handed back isn't counted
         if run.claimed_at is not None:
             run.active_seconds += max(0.0, (self.now - run.claimed_at).total_seconds())
-        advances.give_back(run)
+        advances.give_back(run, self.log)
 
 
 class Locked(Work):

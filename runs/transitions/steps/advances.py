@@ -20,13 +20,16 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from runs import measures, models
+from runs import lifecycle, measures, models
 from runs.models import columns, wire
+from runs.transitions import log
 
 CHUNKS = 10
 """A chunk is the tenth part of the tightest limit, at least 1."""
 PER_DAY = "day"
 """Key in a run's budget under which the limits of its agent per day stand."""
+SETTLED = "settled"
+"""Code of the note that says which days' accounts a run has drawn on: each with what it used and what it had held."""
 NOTHING: Mapping[str, int] = {}
 
 
@@ -47,17 +50,27 @@ def left(run: models.Run, now: datetime.datetime) -> dict[str, int]:
     """Return what the claimed run still holds of each limited measure; nothing of any, where it holds no advance."""
     if run.advance is None:
         return {measure.value: 0 for measure in measures.Measure}
-    used = run.used(working=_working(run, now))
+    used = run.counted(working=_working(run, now))
     return {name: held["amount"] - (used[name] - held["base"]) for name, held in run.advance.items()}
 
 
-def take(run: models.Run, now: datetime.datetime, *, need: Mapping[str, int] = NOTHING) -> Short | None:
+def take(
+    run: models.Run,
+    now: datetime.datetime,
+    *,
+    set_for: Mapping[str, Any],
+    need: Mapping[str, int] = NOTHING,
+    asking: bool = False,
+    book: log.Log | None = None,
+) -> Short | None:
     """Settle the locked run's advance and give it a new one; return what `need` is short of, and then hold nothing.
 
-    Touches no account where nothing is limited.
+    `set_for` are the limits per day that people have set. A run that is `asking` for more gets an advance of nothing,
+    by which what it uses meanwhile is still counted. What is settled of a day's accounts is told to `book`. Touches no
+    account where nothing is limited.
     """
-    used = run.used(working=_working(run, now))
-    wanted = _wanted(run, used, now)
+    used = run.counted(working=_working(run, now))
+    wanted = _wanted(run, used, now, set_for)
     scopes = {key[:3] for key in wanted}
     if (
         run.root_id != run.pk
@@ -67,24 +80,34 @@ def take(run: models.Run, now: datetime.datetime, *, need: Mapping[str, int] = N
         run.advance = {}
         return None
     accounts = _locked(run, scopes, wanted)
-    _settle(run, used, accounts)
-    current = [account for account in accounts if _key(account)[:3] in scopes]
+    _settle(run, used, accounts, book)
+    # A day's limit binds while it is in force; what is left of a lifted one is only settled.
+    current = [row for row in accounts if row.root_id == run.root_id or _key(row) in wanted]
     short = _short(current, need)
     if short is None:
         run.advance = {}
-        for measure in measures.Measure:
-            _grant(run, measure, [row for row in current if row.measure == measure], used, need)
+        for measure in _measures(current):
+            _grant(
+                run, measure, [row for row in current if row.measure == measure], used, need, nothing=asking
+            )
     _write(accounts)
     return short
 
 
-def give_back(run: models.Run) -> None:
+def give_back(run: models.Run, book: log.Log) -> None:
     """Settle what the locked run has used, its counters being complete, and return the rest."""
     if run.advance:
         accounts = _locked(run, (), {})
-        _settle(run, run.used(), accounts)
+        _settle(run, run.counted(), accounts, book)
         _write(accounts)
     run.advance = None
+
+
+def count_call(run: models.Run, tool: str) -> None:
+    """Count a tool call that ran; for its tool by itself only while calls of that are limited."""
+    run.calls += 1
+    if run.advance and measures.of_tool(tool) in run.advance:
+        run.tool_calls = {**run.tool_calls, tool: run.tool_calls.get(tool, 0) + 1}
 
 
 def _working(run: models.Run, now: datetime.datetime) -> float:
@@ -99,13 +122,20 @@ def _key(account: models.Account) -> Key:
     return (account.root_id, account.agent_id, account.day, account.measure)
 
 
-def _wanted(run: models.Run, used: Mapping[str, int], now: datetime.datetime) -> dict[Key, models.Account]:
+def today(now: datetime.datetime) -> datetime.date:
+    """Return the day on whose accounts a run draws at this moment."""
+    return now.astimezone(timezone.get_default_timezone()).date()
+
+
+def _wanted(
+    run: models.Run, used: Mapping[str, int], now: datetime.datetime, set_for: Mapping[str, Any]
+) -> dict[Key, models.Account]:
     """Return the accounts that limit this run today, as they are when they are opened.
 
-    A limit that is set on a day counts from the next day's account.
+    What people have set for a day goes before what the agent's definition and the installation's settings say.
     """
     found = []
-    for measure, limit in _limits(run.budget):
+    for measure, limit in measures.limits(run.budget):
         spent = (
             0 if run.path else used[measure]
         )  # what a path has used before isn't this lineage's, or is counted
@@ -114,24 +144,21 @@ def _wanted(run: models.Run, used: Mapping[str, int], now: datetime.datetime) ->
                 root_id=run.root_id, measure=measure, limit=limit, spent=spent, over=max(0, spent - limit)
             )
         )
-    day = now.astimezone(timezone.get_default_timezone()).date()
-    per_agent = list(_limits(run.budget.get(PER_DAY, {})))
-    if per_agent:
-        agent_id = run.agent_version.agent_id
-        found += [
-            models.Account(agent_id=agent_id, day=day, measure=name, limit=limit) for name, limit in per_agent
-        ]
+    day, agent, per_agent = today(now), None, run.budget.get(PER_DAY, {})
+    if per_agent or len(set_for) > (models.Installation.EVERYBODY in set_for):
+        agent = run.agent_version.agent_id
+        per_agent = set_for.get(str(agent), per_agent)
+    everybody = set_for.get(models.Installation.EVERYBODY, settings.CKPTSITE_DAY_BUDGET)
     found += [
-        models.Account(day=day, measure=measure, limit=limit)
-        for measure, limit in _limits(settings.CKPTSITE_DAY_BUDGET)
+        models.Account(agent_id=whose, day=day, measure=measure, limit=limit)
+        for whose, budget in ((agent, per_agent), (None, everybody))
+        for measure, limit in measures.limits(budget)
     ]
     return {_key(account): account for account in found}
 
 
-def _limits(budget: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
-    return (
-        (measure.value, budget[measure]) for measure in measures.Measure if budget.get(measure) is not None
-    )
+def _measures(accounts: Iterable[models.Account]) -> list[str]:
+    return sorted({account.measure for account in accounts}, key=measures.place)
 
 
 def _locked(
@@ -180,8 +207,11 @@ def _write(accounts: Sequence[models.Account]) -> None:
     wire.execute(_WRITE, [columns.numbers(column) for column in zip(*rows, strict=True)])
 
 
-def _settle(run: models.Run, used: Mapping[str, int], accounts: Iterable[models.Account]) -> None:
+def _settle(
+    run: models.Run, used: Mapping[str, int], accounts: Iterable[models.Account], book: log.Log | None
+) -> None:
     by_id = {account.pk: account for account in accounts}
+    days: list[list[int]] = []
     for measure, held in (run.advance or {}).items():
         spent = used[measure] - held["base"]
         for number in held["accounts"]:
@@ -189,12 +219,18 @@ def _settle(run: models.Run, used: Mapping[str, int], accounts: Iterable[models.
             account.spent += spent
             account.advanced -= held["amount"]
             account.over += max(0, spent - held["amount"])
+            if account.day is not None and spent:
+                days.append([number, spent, held["amount"]])
     run.advance = None
+    if (
+        days and book is not None
+    ):  # a lineage's account is counted from its logs; on which day it was, only this tells
+        book.append(lifecycle.EntryKind.NOTE, {"code": SETTLED, "accounts": days})
 
 
 def _short(accounts: list[models.Account], need: Mapping[str, int]) -> Short | None:
     """Return the first account, in the order of the measures, that has too little for `need`."""
-    for measure in measures.Measure:
+    for measure in _measures(accounts):
         asked = need.get(measure, 0)
         for account in sorted((row for row in accounts if row.measure == measure), key=lambda row: row.free):
             if asked > 0 and account.free < asked:
@@ -209,11 +245,11 @@ def _grant(
     accounts: list[models.Account],
     used: Mapping[str, int],
     need: Mapping[str, int],
+    *,
+    nothing: bool,
 ) -> None:
-    if not accounts:
-        return
     chunk = max(1, min(account.limit for account in accounts) // CHUNKS, need.get(measure, 0))
-    amount = max(0, min(chunk, *(account.free for account in accounts)))
+    amount = 0 if nothing else max(0, min(chunk, *(account.free for account in accounts)))
     for account in accounts:
         account.advanced += amount
     run.advance[measure] = {

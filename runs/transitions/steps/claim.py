@@ -49,8 +49,8 @@ def claim(run_id: int) -> Claim | None:
             # Nobody saw it die: it counts as at work until its last heartbeat.
             run.active_seconds += max(0.0, (run.beat_at - run.claimed_at).total_seconds())
         run.claimed_at = run.beat_at = now
-        if run.advance is None and run.budget_review_id is None:  # what a dead claim held passes to this one
-            advances.take(run, now)
+        if run.advance is None:  # what a dead claim held passes to this one
+            advances.take(run, now, set_for=installation.budgets, asking=_asking(run))
         run.wake_at, run.reason = None, ""
         noted = tenures.noted(run.pk, run.fence, took_over=took_over)
         wire.together([*rows.changed(run, before), noted])
@@ -62,6 +62,16 @@ def claim(run_id: int) -> Claim | None:
             unread=run.inbox > run.folded,
             begun=run.begun,
         )
+
+
+def _asking(run: models.Run) -> bool:
+    """Return whether the question for more that the run waits for is still open; forget it otherwise."""
+    if (
+        run.budget_review_id is not None
+        and not models.Review.objects.filter(pk=run.budget_review_id, status=lifecycle.Review.OPEN).exists()
+    ):
+        run.budget_review = None
+    return run.budget_review_id is not None
 
 
 def _takeable(run: models.Run, now: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from runs import lifecycle, models
 from runs.state import CallId
 from runs.transitions import changes, log
+from runs.transitions.steps import advances
 from runs.transitions.steps._statement import Work
 
 MISSING = object()
@@ -34,6 +35,7 @@ def close(
     status: str,
     text: str,
     ran: bool,
+    tool: str = "",
     value: Any = MISSING,
     boundary: str | None = lifecycle.Boundary.RESULT,
     step_state: str | None = None,
@@ -47,7 +49,7 @@ def close(
     if step:
         content |= {"step": step, "step_state": step_state}
     if ran:
-        work.run.calls += 1
+        advances.count_call(work.run, tool)
     entry = work.log.append(lifecycle.EntryKind.RESULT, content, boundary=boundary)
     if step:
         work.step(step, state=step_state, result_position=entry.position)
@@ -75,6 +77,6 @@ def close_effect(
     call = (action.reply_position, action.call_index)
     step = action.step or None
     return close(
-        work, call, step=step, status=status, text=text, ran=ran, value=value, boundary=boundary,
-        step_state=step_state, more=more,
+        work, call, step=step, status=status, text=text, ran=ran, tool=action.tool, value=value,
+        boundary=boundary, step_state=step_state, more=more,
     )  # fmt: skip

@@ -27,10 +27,19 @@ def replied(work: OneStatement, record: reply.Record) -> bool:
     return True
 
 
-def looked(work: OneStatement, call: CallId, *, step: str | None, summary: str, value: Any) -> None:
+def looked(
+    work: OneStatement, call: CallId, *, tool: str, step: str | None, summary: str, value: Any
+) -> None:
     """Write the result of a read and its checkpoint."""
     closing.close(
-        work, call, step=step, status=lifecycle.Action.SUCCEEDED, text=summary, ran=True, value=value
+        work,
+        call,
+        step=step,
+        status=lifecycle.Action.SUCCEEDED,
+        text=summary,
+        ran=True,
+        tool=tool,
+        value=value,
     )
 
 

@@ -71,16 +71,23 @@ def doubt(claim: Claim, call: CallId, *, why: str, seen: int) -> None:
         settle.doubt(work, _in_flight(work, call), why=why)
 
 
-def read(claim: Claim, call: CallId, *, step: str | None, summary: str, value: Any) -> None:
+def read(claim: Claim, call: CallId, *, tool: str, step: str | None, summary: str, value: Any) -> None:
     """Store the result of a read and its checkpoint."""
     with fenced(claim, "read") as work:
         closing.close(
-            work, call, step=step, status=lifecycle.Action.SUCCEEDED, text=summary, ran=True, value=value
+            work,
+            call,
+            step=step,
+            status=lifecycle.Action.SUCCEEDED,
+            text=summary,
+            ran=True,
+            tool=tool,
+            value=value,
         )
 
 
 def read_failed(
-    claim: Claim, call: CallId, *, step: str | None, reason: str, final: bool, retry_at: str | None
+    claim: Claim, call: CallId, *, tool: str, step: str | None, reason: str, final: bool, retry_at: str | None
 ) -> None:
     """Store that a read failed: to be tried again at `retry_at`, or for good."""
     with fenced(claim, "read_failed") as work:
@@ -89,7 +96,13 @@ def read_failed(
         work.log.append(lifecycle.EntryKind.RECEIPT, content)
         if final:
             closing.close(
-                work, call, step=step, status=lifecycle.Action.FAILED, text=f"Failed: {reason}", ran=True
+                work,
+                call,
+                step=step,
+                status=lifecycle.Action.FAILED,
+                text=f"Failed: {reason}",
+                ran=True,
+                tool=tool,
             )
         else:
             work.run.error = texts.storable(reason)

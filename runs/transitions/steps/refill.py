@@ -25,11 +25,13 @@ def refill(claim: Claim, *, need: Mapping[str, int], seen: int) -> bool:
     with fenced(claim, "refill", seen=seen) as work:
         run = work.run
         asked = _asked(run)
-        short = advances.take(run, work.now, need=need)
+        set_for = models.Installation.objects.values_list("budgets", flat=True).get(pk=1)
+        short = advances.take(run, work.now, set_for=set_for, need=need, book=work.log)
         if short is None:
-            if asked is not None:
-                _no_longer(work, asked)
-            run.budget_review = None
+            if asked is None or not _still_short(run, asked):
+                run.budget_review = None
+                if asked is not None and asked.run_id == run.pk:
+                    _no_longer(work, asked)
             return True
         if short.reserved:
             work.move_run(lifecycle.Run.QUEUED)
@@ -37,19 +39,31 @@ def refill(claim: Claim, *, need: Mapping[str, int], seen: int) -> bool:
         else:
             if asked is None:
                 _ask(work, short)
+            run.reason = (
+                "review" if run.budget_review is None or run.budget_review.run_id == run.pk else "others"
+            )
             work.log.checkpoint(lifecycle.Boundary.WAITING)
             work.move_run(lifecycle.Run.WAITING)
-            run.reason = "review"
         work.release()
         return False
 
 
 def _asked(run: models.Run) -> models.Review | None:
-    """Return the locked budget review that is open already."""
+    """Return the budget review that is open already, locked if it is the run's own."""
     if run.budget_review_id is None:
         return None
-    review = models.Review.objects.select_for_update(of=("self",)).get(pk=run.budget_review_id)
-    return review if review.status == lifecycle.Review.OPEN else None
+    reviews = models.Review.objects.filter(pk=run.budget_review_id, status=lifecycle.Review.OPEN)
+    own = reviews.filter(run=run).select_for_update(of=("self",)).first()
+    return own or reviews.exclude(run=run).first()
+
+
+def _still_short(run: models.Run, review: models.Review) -> bool:
+    """Return whether what is asked for still can't be had: the run found enough for something else."""
+    held = run.advance.get(review.content["measure"])
+    if held is None or review.content["account"] not in held["accounts"]:
+        return False
+    free = models.Account.objects.get(pk=review.content["account"]).free
+    return bool(free + held["amount"] < review.content["asked"])
 
 
 def _no_longer(work: Work, review: models.Review) -> None:
@@ -60,7 +74,15 @@ def _no_longer(work: Work, review: models.Review) -> None:
 
 
 def _ask(work: Work, short: advances.Short) -> None:
+    """Ask for more; where another run has asked the same of this account, wait for that answer.
+
+    Who is short holds the account's lock, so that of two runs the second finds the question of the first.
+    """
     run, account = work.run, short.account
+    same = models.Review.objects.filter(account=account, status=lifecycle.Review.OPEN).first()
+    if same is not None:
+        run.budget_review = same
+        return
     content = {
         "account": account.pk,
         "scope": account.scope,
@@ -75,6 +97,7 @@ def _ask(work: Work, short: advances.Short) -> None:
         kind=lifecycle.ReviewKind.BUDGET,
         status=lifecycle.Review.OPEN,
         digest=exact.digest_of(content),
+        account=account,
         title=measures.used_up(account.scope, account.measure, account.limit),
         content=content,
         groups=["operator"],
