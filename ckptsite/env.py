@@ -1,5 +1,6 @@
 """Settings from the environment, typed; a value that doesn't fit is refused by name. No Django in here."""
 
+import ipaddress
 import math
 import os
 from collections.abc import Sequence
@@ -104,3 +105,11 @@ def limits(name: str, among: Sequence[str]) -> dict[str, int]:
 def words(name: str) -> list[str]:
     """A comma-separated list, without blanks and empty items."""
     return [word for word in (part.strip() for part in text(name).split(",")) if word]
+
+
+def networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Networks with commas or blanks between them, such as 10.1.0.0/16; refuses anything else."""
+    try:
+        return [ipaddress.ip_network(word) for word in text(name).replace(",", " ").split()]
+    except ValueError as error:
+        raise EnvError(f"{name} must list networks such as 10.1.0.0/16: {error}.") from None

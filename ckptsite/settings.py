@@ -194,13 +194,23 @@ EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=bool(EMAIL_HOST) and not EMAIL
 EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 20, minimum=1)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", f"ckptsite@{_site.host}")
 CKPTSITE_MAIL_DIR = _data.mail
+CKPTSITE_NOTICES_DIR = _data.notices  # not among the agents' letters
 # Folder whose files an agent may name by path; without it only those that a run was given.
 CKPTSITE_FILES_DIR = env.text("CKPTSITE_FILES_DIR")
 CKPTSITE_LEDGER = _data.ledger
 # The head of the audit chain goes there. What lies beside the database doesn't outlive whoever owns the machine.
 CKPTSITE_AUDIT_HEADS = Path(env.text("CKPTSITE_AUDIT_HEADS", str(CKPTSITE_DATA / "audit-heads.jsonl")))
 
-# Times in seconds, and four counts.
+# Where notices may be posted to beside public https addresses, such as 10.1.0.0/16; http only to this machine itself.
+CKPTSITE_OUTGOING = env.networks("CKPTSITE_OUTGOING")
+# Slack: by a bot, or by an incoming webhook of one channel; buttons also need the signing secret, team and channel.
+SLACK_API = env.text("SLACK_API", "https://slack.com/api")
+SLACK_BOT_TOKEN, SLACK_WEBHOOK_URL = env.text("SLACK_BOT_TOKEN"), env.text("SLACK_WEBHOOK_URL")
+SLACK_SIGNING_SECRET = env.text("SLACK_SIGNING_SECRET")
+SLACK_TEAM, SLACK_CHANNEL = env.text("SLACK_TEAM"), env.text("SLACK_CHANNEL")
+CKPTSITE_SLACK = bool(SLACK_WEBHOOK_URL or (SLACK_BOT_TOKEN and SLACK_CHANNEL))
+
+# Times in seconds, and five counts.
 CKPTSITE: dict[str, float] = {
     "LEASE": env.seconds("CKPTSITE_LEASE", 15.0, minimum=0.05),
     "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0, minimum=0.05),
@@ -219,6 +229,8 @@ CKPTSITE: dict[str, float] = {
     "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
     "ANCHOR": env.seconds("CKPTSITE_ANCHOR", 60.0, minimum=0.05),
     "EXPORT": env.seconds("CKPTSITE_EXPORT", 3600.0, minimum=0.05),
+    "NOTICE_RETRY": env.seconds("CKPTSITE_NOTICE_RETRY", 10.0, minimum=0.05),
+    "NOTICE_TRIES": env.integer("CKPTSITE_NOTICE_TRIES", 10, minimum=1),
     "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),

@@ -36,6 +36,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.SWITCH: "use the switches",
     rights.Act.POLICIES: "change the policy",
     rights.Act.PEOPLE: "manage people",
+    rights.Act.NOTICES: "change whom ckptsite tells",
 }
 
 

@@ -63,6 +63,16 @@ def wake_now(run_id: int) -> bool:
     return _publish("wake", run_id)
 
 
+def deliver() -> None:
+    """Ask a worker to send what the outbox holds, once the open transaction has committed; the clock asks again."""
+    transaction.on_commit(lambda: _publish("deliver", 0), robust=True)
+
+
+def deliver_now() -> bool:
+    """Ask at once; return whether the broker took it."""
+    return _publish("deliver", 0)
+
+
 def queued() -> int | None:
     """Return how many wake-ups wait in the queue, None when the broker can't say."""
     if time.monotonic() < _quiet["until"]:
@@ -74,7 +84,12 @@ def queued() -> int | None:
         return None
 
 
-_TASKS = {"wake": "runs.advance", "rehearse": "runs.rehearse", "verify": "runs.verify"}
+_TASKS = {
+    "wake": "runs.advance",
+    "rehearse": "runs.rehearse",
+    "verify": "runs.verify",
+    "deliver": "runs.deliver",
+}
 
 
 def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:

@@ -30,6 +30,7 @@ class Act(StrEnum):
     SWITCH = "switch"
     POLICIES = "policies"
     PEOPLE = "people"
+    NOTICES = "notices"
 
 
 _TABLE: dict[Act, frozenset[str]] = {
@@ -49,6 +50,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.SWITCH: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
+    Act.NOTICES: frozenset({ADMIN}),
 }
 
 MACHINE_ACTS = frozenset({Act.VIEW, Act.START, Act.PAUSE, Act.STOP})

@@ -1,12 +1,12 @@
-"""Celery tasks: a message says that a run may be due, that somebody tries other arguments, or that an effect is to be
-read back; nothing more."""
+"""Celery tasks: a message says that a run may be due, that somebody tries other arguments, that an effect is to be read
+back, or that notices wait to be sent; nothing more."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
 from ckptsite.celery import stopping
-from runs.engine import rehearsing, verifying, worker
+from runs.engine import delivering, rehearsing, verifying, worker
 
 
 @shared_task(name="runs.advance")
@@ -28,3 +28,9 @@ def verify(verification_id: object) -> None:
     """Read an effect back."""
     if isinstance(verification_id, int) and not isinstance(verification_id, bool):
         verifying.verify(verification_id)
+
+
+@shared_task(name="runs.deliver")
+def deliver(_nothing: object = None) -> None:
+    """Send what the outbox holds."""
+    delivering.work(stopping=stopping)

@@ -49,6 +49,10 @@ class Folder:
         return self.root / "mail"
 
     @property
+    def notices(self) -> Path:
+        return self.root / "notices"
+
+    @property
     def ledger(self) -> Path:
         return self.root / "ledger.sqlite3"
 

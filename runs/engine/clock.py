@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 
 from runs import hints
-from runs.engine import advance, heads, zombies
+from runs.engine import advance, delivering, heads, zombies
 from runs.transitions import (
     api_calls,
     attempts,
@@ -19,6 +19,7 @@ from runs.transitions import (
     effect_words,
     judging,
     ladders,
+    notices,
     pins,
     verifications,
 )
@@ -54,12 +55,13 @@ def tidy() -> bool:
     attempts.anchor()
     effect_words.index()
     verifications.again()
+    notices.note_late()
     return chain_checks.step() > 0
 
 
 def run(*, stopping: Callable[[], bool]) -> None:
     """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
-    pause, keeper = settings.CKPTSITE["CLOCK"], heads.Keeper()
+    pause, keeper, herald = settings.CKPTSITE["CLOCK"], heads.Keeper(), delivering.Herald()
     looked = tidied = float("-inf")
     while not stopping():
         began = time.monotonic()
@@ -68,9 +70,11 @@ def run(*, stopping: Callable[[], bool]) -> None:
             if began >= looked + DAY_LOOK:
                 clocks.wake_new_day()
                 api_calls.forget()
+                notices.forget()
                 looked = began
             tick(stopping=stopping)
             keeper.look()
+            herald.look(stopping=stopping)
             if began >= tidied + TIDY and not tidy():
                 tidied = began
         except Exception as error:  # a database that restarts must not end the clock

@@ -10,6 +10,7 @@ from runs.models.chain_check import ChainCheck
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
+from runs.models.notice import Delivery, Endpoint, Notice, NoticeSettings, SlackLink
 from runs.models.occurrence import Evidence, Occurrence
 from runs.models.pins import Contract, Pins
 from runs.models.plan import Plan, PlanStep
@@ -36,11 +37,15 @@ __all__ = [
     "Checkpoint",
     "Contract",
     "Decision",
+    "Delivery",
+    "Endpoint",
     "Entry",
     "Evidence",
     "Fact",
     "Handover",
     "Installation",
+    "Notice",
+    "NoticeSettings",
     "Occurrence",
     "Pins",
     "Plan",
@@ -53,6 +58,7 @@ __all__ = [
     "Revision",
     "Run",
     "SavedView",
+    "SlackLink",
     "Snooze",
     "Tenure",
     "User",

@@ -252,3 +252,12 @@ def api_call(**more: Any) -> models.ApiCall:
         "request": DIGEST,
     }
     return models.ApiCall.objects.create(**(given | more))
+
+
+def delivery(**more: Any) -> models.Delivery:
+    given: dict[str, Any] = {
+        "notice": more.pop("notice", None) or models.Notice.objects.create(kind="test"),
+        "channel": "email",
+        "target": "person 1",
+    }
+    return models.Delivery.objects.create(**(given | more))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -134,6 +135,18 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_apitoken_machine_never_decides": lambda: rows.token(kind="agent", scopes="decide view"),
     "runs_apicall_one_key": lambda: twice(rows.api_call, token=rows.token()),
     "runs_apicall_answered_is_done": lambda: rows.api_call(code=200),
+    "runs_delivery_one_each": lambda: twice(rows.delivery, notice=models.Notice.objects.create(kind="test")),
+    "runs_delivery_status": lambda: rows.delivery(status="lost"),
+    "runs_delivery_sent_has_time": lambda: rows.delivery(status="sent"),
+    "runs_noticesettings_quiet_has_both": lambda: models.NoticeSettings.objects.create(
+        person=rows.user(), quiet_from=datetime.time(22)
+    ),
+    "runs_noticesettings_gather_hours": lambda: models.NoticeSettings.objects.create(
+        person=rows.user(), gather_hours=25
+    ),
+    "runs_slacklink_one_person": lambda: [
+        models.SlackLink.objects.create(person=rows.user(), team="T1", member="U1") for _ in range(2)
+    ],
     "runs_installation_single": lambda: models.Installation.objects.create(id=2),
 }
 
@@ -175,7 +188,7 @@ def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
     [
         rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
         rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
-        rows.account, rows.token, rows.api_call,
+        rows.account, rows.token, rows.api_call, rows.delivery,
     ],
 )  # fmt: skip
 def test_the_rows_that_these_vary_are_possible(make: Callable[[], Model]) -> None:
