@@ -1,6 +1,7 @@
 """Asking again for just what a person has refused: refused at once in words, and after the third time the run fails.
 
-What a person changed before it was done, or before they refused it, they have refused as it was proposed.
+What a person changed before it was done, or before they refused it, they have refused as it was proposed. So have
+they where they kept what was done before in its place.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ def verdict(run: models.Run, asked: steps.Verdict, *, tool: str, digest: str) ->
     for row in _on_path(run, left):
         done = row.status != lifecycle.Action.REJECTED
         return _denied(asked, CHANGED, words.changed_before(changes.told(row), done=done))
+    kept = mine.filter(digest=digest, status=lifecycle.Action.ABSORBED, undo_of__isnull=True)
+    stands = kept.filter(occurrence__state=lifecycle.Occurrence.STANDING)
+    others = stands.exclude(occurrence__owner__digest=digest).select_related("occurrence__owner")
+    for row in _on_path(run, others):
+        assert row.occurrence is not None
+        difference = changes.between(row.arguments(), row.occurrence.owner.arguments())
+        return _denied(asked, CHANGED, words.kept_before(difference))
     return asked
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from django.db.models import Q
 
 from runs import lifecycle, models
-from runs.models import paths
+from runs.models import paths, taken
 from runs.providers import registry as providers
 from runs.selectors import failures, now, past, redrive_models, tools
 
 SHOWN = 100
-SKIPPED, KEPT, AGAIN, PASSED = "skipped", "kept", "again", "passed"
+SKIPPED, KEPT, ASKED, AGAIN, PASSED = "skipped", "kept", "asked", "again", "passed"
 _COUNTED = {
     SKIPPED: "{} done before and not run again",
     KEPT: "{} proposed again and answered with what was done",
+    ASKED: "{} proposed again and asked about, because it stands otherwise",
     AGAIN: "{} run again",
     PASSED: "{} already passed over",
 }
@@ -44,16 +45,11 @@ def forecast(
     if not run.plan_version:
         return None
     rows = list(models.PlanStep.objects.filter(run=run).order_by("order"))
-    actions = {
-        (action.run_id, action.step): action.identity_digest
-        for action in models.Action.objects.filter(run=run).only("run", "step", "identity_digest", "tool")
-    }
-    standing = {row.identity_digest for row in left if row.state == lifecycle.Occurrence.STANDING}
+    standing = _standing(run, line, left)
     counts = dict.fromkeys(_COUNTED, 0)
     found: list[redrive_models.Ahead] = []
     for row in rows:
-        kept = actions.get((run.pk, row.key)) in standing
-        word, words = _word(row, line.position, kept=kept)
+        word, words = _word(row, line.position, standing.get(row.key, ""))
         counts[word] += 1
         if len(found) < SHOWN:
             name = str((row.body or {}).get("tool") or "")
@@ -76,15 +72,48 @@ def forecast(
     )
 
 
-def _word(row: models.PlanStep, position: int, *, kept: bool) -> tuple[str, str]:
+def _standing(run: models.Run, line: models.Entry, left: list[models.Occurrence]) -> dict[str, str]:
+    """Return for each step whether it is answered with what stands (KEPT), or asked about since that is otherwise.
+
+    It looks at the arguments that will be proposed: the agent's own, or the corrected ones where a person had changed
+    them before the checkpoint.
+    """
+    rows = [row for row in left if row.state == lifecycle.Occurrence.STANDING]
+    known, found = taken.arguments(rows), {}
+    changed = _changed_by(run, line)
+    for action in models.Action.objects.filter(run=run).prefetch_related("revisions").order_by("pk"):
+        first = next((row for row in action.revisions.all() if row.number == 1), None)
+        again = (action.reply_position, action.call_index) not in changed
+        digest = first.digest if first is not None and again else action.digest
+        identity = action.proposed_identity if action.proposed_identity and again else action.identity_digest
+        same = [row for row in rows if row.identity_digest == identity]
+        if any(digest in known[row.pk] for row in same):
+            found[action.step] = KEPT
+        elif same or action.occurrence_id in known:
+            found[action.step] = ASKED
+    return found
+
+
+def _changed_by(run: models.Run, line: models.Entry) -> set[tuple[int, int]]:
+    """Return the calls that people had changed at the checkpoint."""
+    lines = models.Entry.objects.filter(
+        run=line.run_id, kind=lifecycle.EntryKind.REVISION, position__lte=line.position
+    )
+    calls = [found.content["call"] for found in lines] if line.run_id == run.pk else []
+    return {(position, index) for position, index in calls}
+
+
+def _word(row: models.PlanStep, position: int, standing: str) -> tuple[str, str]:
     """Return what becomes of a step: it is behind the checkpoint, or comes again."""
     behind = row.result_position is not None and row.result_position <= position
     if behind and row.state == lifecycle.Step.DONE:
         return SKIPPED, "Done before, not run again"
     if behind and row.state != lifecycle.Step.FAILED:
         return PASSED, "Passed over before"
-    if kept:
+    if standing == KEPT:
         return KEPT, "Stands already: not done a second time"
+    if standing == ASKED:
+        return ASKED, "Stands otherwise: asked about before anything is done"
     return AGAIN, "Tried again" if row.state == lifecycle.Step.FAILED else "Runs"
 
 

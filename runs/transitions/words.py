@@ -44,7 +44,24 @@ def denied(rule: str) -> str:
 
 def absorbed() -> str:
     """It stands already."""
-    return "Already done earlier in this lineage; this is the receipt of that effect. It was not done again."
+    return "Already done by an earlier attempt, and not done again; this is what came of it then."
+
+
+def absorbed_as_changed(told: str) -> str:
+    """It stands as a person has changed it."""
+    return f"Already done by an earlier attempt as a person changed it, and not done again. {told}"
+
+
+def absorbed_as_kept(difference: str) -> str:
+    """It stands with other arguments, and a person has kept that."""
+    told = "Already done by an earlier attempt, which a person kept in place of just this; not done again."
+    return f"{told} Done was, against what you proposed: {difference}."
+
+
+def kept_before(difference: str) -> str:
+    """It is just what was proposed before, when something else was kept in its place."""
+    told = "Not done, and not asked again: for exactly this, what was done before was kept."
+    return f"{told} Done was, against what you proposed: {difference}."
 
 
 def simulated(summary: str, verdict: str) -> str:

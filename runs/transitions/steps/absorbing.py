@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from runs import lifecycle, models
-from runs.transitions import words
+from runs.transitions import changes, words
 from runs.transitions.steps import closing, occurrences
 from runs.transitions.steps._statement import Work
 
 
-def absorbed_before(work: Work, action: models.Action) -> bool:
+def absorbed_before(work: Work, action: models.Action, *, proposed: Any = None) -> bool:
     """Return whether just this stands already, done by an earlier attempt: then it is absorbed, and nobody is asked.
 
-    It is looked for as soon as it is proposed, and once more right before it is asked about or done.
+    It is looked for as soon as it is `proposed` with these arguments, which the log of this commit doesn't hold yet,
+    and once more right before it is asked about or done.
     """
     if not work.run.path or _waits_for_undo(work, action):
         return False
     found = occurrences.find(work, action)
-    undo = action.undo_of_id is not None
-    if found.standing is None or (found.standing.owner.digest != action.digest and not undo):
+    if found.standing is None:
         return False
-    absorb(work, action, found.standing, None, boundary=None)
+    text = _words(action, found.standing, proposed)
+    absorb(work, action, found.standing, None, boundary=None, text=text)
     work.closed_effect = True
     return True
 
@@ -53,9 +56,20 @@ def absorb(
     receipt = occurrences.receipt(standing)
     work.move(action, lifecycle.Action.ABSORBED, occurrence=standing)
     closing.close_effect(
-        work, action, status=action.status, text=text or words.absorbed(), ran=False, value=receipt.get("value"),
-        boundary=boundary,
+        work, action, status=action.status, text=text or _words(action, standing), ran=False,
+        value=receipt.get("value"), boundary=boundary,
     )  # fmt: skip
+
+
+def _words(action: models.Action, standing: models.Occurrence, proposed: Any = None) -> str:
+    """Return what the agent is told, with what a person made of its proposal where other arguments were done."""
+    owner = standing.owner
+    if owner.digest == action.digest or action.undo_of_id is not None:
+        return words.absorbed()
+    if models.Revision.objects.filter(action=owner, digest=action.digest).exists():
+        return words.absorbed_as_changed(changes.told(owner))
+    proposed = action.arguments() if proposed is None else proposed
+    return words.absorbed_as_kept(changes.between(proposed, owner.arguments()))
 
 
 def withdraw_question(work: Work, action: models.Action) -> None:

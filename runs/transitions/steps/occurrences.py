@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, lifecycle, models
-from runs.models import columns, paths
+from runs.models import columns, paths, taken
 from runs.models.fresh import fresh
 from runs.transitions import audit, undoing
 from runs.transitions.actor import ENGINE
@@ -38,10 +38,10 @@ _SAME = "root_id = $1 AND tool = $2 AND identity_digest = $3 ORDER BY n FOR UPDA
 def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozenset()) -> Found:
     """Return what stands in the way of `action`, or lets it go on.
 
-    A standing occurrence that no action on this path owns or absorbed is absorbed if its arguments are equal; with
-    other arguments it is asked about, unless it is among those `beside` which a person wants this too. One that may
-    happen once more is waived, once. An open or unknown one blocks; void and undone ones are passed over. An undo is
-    done once, on whatever path.
+    A standing occurrence that no action on this path owns or absorbed is absorbed if its arguments are equal, or if
+    the agent proposes just what a person changed into it, or kept it for; with other arguments it is asked about,
+    unless it is among those `beside` which a person wants this too. One that may happen once more is waived, once. An
+    open or unknown one blocks; void and undone ones are passed over. An undo is done once, on whatever path.
     """
     same = [columns.number(work.run.root_id), action.tool.encode(), columns.digest(action.identity_digest)]
     rows = columns.fetch(models.Occurrence, _SAME, same)
@@ -56,11 +56,27 @@ def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozense
     if action.undo_of_id is None:
         standing = paths.off(work.run.path, work.run.pk, standing)
     waived = [row for row in standing if work.run.waivers.get(str(row.pk), 0) is None]
-    for row in standing:
-        if row.owner.digest == action.digest or action.undo_of_id is not None:
-            return Found(waived=row, n=n) if row in waived else Found(standing=row, n=n)
+    taken_for = _same(action, standing)
+    if taken_for is not None:
+        return Found(waived=taken_for, n=n) if taken_for in waived else Found(standing=taken_for, n=n)
     others = tuple(row for row in standing if row not in waived)
     return Found(waived=waived[0] if waived and not others else None, others=others, n=n)
+
+
+def _same(action: models.Action, standing: list[models.Occurrence]) -> models.Occurrence | None:
+    """Return the one of these that the action is, without a question: equal arguments first.
+
+    What a person has changed in this very call is theirs: then only equal arguments count.
+    """
+    if action.undo_of_id is not None:
+        return standing[0] if standing else None
+    for row in standing:
+        if row.owner.digest == action.digest:
+            return row
+    if action.revision > 1 or not standing:
+        return None
+    known = taken.arguments(standing)
+    return next((row for row in standing if action.digest in known[row.pk]), None)
 
 
 def begin(

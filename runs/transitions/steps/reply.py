@@ -193,7 +193,7 @@ def propose(
         revisions.asked(action, call.arguments, call.asked)
     if corrected is not None:
         _revise(work, action, call.arguments, corrected)
-    if not judged and absorbing.absorbed_before(work, action):
+    if not judged and absorbing.absorbed_before(work, action, proposed=call.arguments):
         return
     if work.run.mode == models.Run.Mode.DRY_RUN and call.verdict.verdict == "allow":
         return  # it is simulated like all that would be asked about
