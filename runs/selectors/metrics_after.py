@@ -151,7 +151,9 @@ def cost(data: Data) -> Figure:
     by_day = metrics_parts.split(data.span, known)
     half = intervals.quantile([cost for _, cost in known], 0.5)
     middle = (
-        "" if half.value is None else f" Half of them cost at most {_money(half.value)} ({_range(half)})."
+        ""
+        if half.value is None
+        else f" Half of them cost at most {_money(half.value)} ({metrics_words.between(half, _money)})."
     )
     left_out = f" The cost of {metrics_words.of(unknown, 'run')} isn't known." if unknown else ""
     return Figure(
@@ -193,11 +195,6 @@ def people(data: Data, *, only: int | None) -> Figure:
 
 def _money(value: float) -> str:
     return f"${value:,.2f}"
-
-
-def _range(found: intervals.Estimate) -> str:
-    low, high = (_money(side) if side is not None else "unknown" for side in (found.low, found.high))
-    return f"{low} to {high}"
 
 
 FIGURES: tuple[Callable[[Data], Figure], ...] = (later, gates, edits, ended, cost)

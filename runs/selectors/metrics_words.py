@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from runs.selectors import intervals
 
 NONE = "none"
@@ -31,13 +33,21 @@ def span(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
+def between(found: intervals.Estimate, words: Callable[[float], str]) -> str:
+    """Return the two ends of an interval in words, as far as so few observations say them."""
+    low, high = found.low, found.high
+    if low is not None and high is not None:
+        return f"{words(low)} to {words(high)}"
+    if low is not None:
+        return f"{words(low)} or more"
+    return f"up to {words(high)}" if high is not None else "too few for an interval"
+
+
 def duration(found: intervals.Estimate) -> tuple[str, str]:
     """Return a duration and its 95 % interval, as far as so few observations say one."""
     if found.value is None:
         return NONE, NONE
-    low = span(found.low) if found.low is not None else "unknown"
-    high = span(found.high) if found.high is not None else "unknown"
-    return span(found.value), f"{low} to {high}"
+    return span(found.value), between(found, span)
 
 
 def rate(found: intervals.Estimate) -> tuple[str, str]:

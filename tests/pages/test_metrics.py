@@ -96,7 +96,7 @@ def test_each_figure_from_what_is_known() -> None:
     sentences = {name: figure.sentence for name, figure in figures.items()}
     assert sentences == {
         "waiting": "Of 7 questions half were answered within 4.0 min (1.0 min to 50.0 min),"
-        " and 19 of 20 within 50.0 min (5.0 min to unknown).",
+        " and 19 of 20 within 50.0 min (5.0 min or more).",
         "late": "3 of 8 questions came late: 38 % (14 % to 69 %).",
         "hours": "9 decisions, 1.29 a day (0.59 to 2.44); most between 9:00 and 10:00.",
         "ends": "5 of 8 questions were approved as they were asked: 62 % (31 % to 86 %).",
@@ -105,7 +105,7 @@ def test_each_figure_from_what_is_known() -> None:
         "gates": "3 of 8 questions weren't approved as they were asked; 0 rules stopped nothing.",
         "edits": "In 4 edits the argument changed most often was “amount”.",
         "runs": "1 of 2 runs failed: 50 % (9.5 % to 91 %).",
-        "cost": "1 run cost $2.50. Half of them cost at most $2.50 (unknown to unknown)."
+        "cost": "1 run cost $2.50. Half of them cost at most $2.50 (too few for an interval)."
         " The cost of 1 run isn't known.",
     }
     rows = {row[0]: row for row in figures["later"].rows}
