@@ -32,6 +32,7 @@ from runs.views import (
     runs,
     settings,
     switches,
+    team,
 )
 
 urlpatterns = [
@@ -91,6 +92,11 @@ urlpatterns = [
     path("settings/", settings.profile, name="settings"),
     path("settings/tokens/", settings.tokens, name="tokens"),
     path("settings/tokens/<int:token_id>/revoke/", settings.revoke, name="token-revoke"),
+    path("team/", team.team, name="team"),
+    path("team/<int:user_id>/", team.person, name="person"),
+    path("team/delegations/<int:delegation_id>/end/", team.end_delegation, name="delegation-end"),
+    path("team/shifts/<int:shift_id>/end/", team.end_shift, name="shift-end"),
+    path("join/<str:secret>/", team.join, name="join"),
     path("api/v1/", api.urls),
     path("healthz", health.healthz, name="healthz"),
     path("admin/login/", accounts.admin_login),

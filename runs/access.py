@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import TextField
+from django.db.models import Q, TextField
 from django.db.models.functions import Cast, Now
 from django.http import Http404
 
@@ -166,6 +166,22 @@ def own_token(user: Person, token_id: int) -> models.ApiToken:
     if not may(user, rights.Act.PEOPLE):
         rows = rows.filter(person=user if isinstance(user, models.User) else None)
     return _one(rows.filter(pk=token_id).first(), "token", token_id)
+
+
+def delegation_for(user: Person, delegation_id: int) -> models.Delegation:
+    """Return a delegation that the person sees: their own, or anybody's for who manages people. Refuses 404 else."""
+    see(user)
+    rows = models.Delegation.objects.all()
+    if not may(user, rights.Act.PEOPLE):
+        own = user if isinstance(user, models.User) else None
+        rows = rows.filter(Q(principal=own) | Q(delegate=own))
+    return _one(rows.filter(pk=delegation_id).first(), "delegation", delegation_id)
+
+
+def shift_for(user: Person, shift_id: int) -> models.Shift:
+    """Return a shift of the rota. Refuses 404 where there is none."""
+    see(user)
+    return _one(models.Shift.objects.filter(pk=shift_id).first(), "shift", shift_id)
 
 
 def _one(row: Row | None, what: str, number: int) -> Row:

@@ -105,6 +105,11 @@ def answerers(kind: str, groups: Iterable[str]) -> frozenset[str]:
     return _TABLE[act] if act else frozenset(groups) & _TABLE[Act.DECIDE] | {ADMIN}
 
 
+def deciders() -> frozenset[str]:
+    """Return the roles without which nobody decides anything, whatever else they are in."""
+    return _TABLE[Act.DECIDE]
+
+
 def holders(act: Act) -> tuple[str, ...]:
     """Return the roles that may do `act`, for the sentence on a refusal."""
     return tuple(role for role in ROLES if role in _TABLE[act])

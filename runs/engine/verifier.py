@@ -232,7 +232,8 @@ def _decisions() -> None:
         told_of = event.content
         audited[event.subject, event.actor_id, told_of["answer"], told_of["revision"], told_of["digest"],
                 told_of["reason"], told_of.get("receipt", ""), told_of.get("amount"),
-                told_of.get("occurrence"), _value(told_of), told_of.get("token", {}).get("id")] += 1  # fmt: skip
+                told_of.get("occurrence"), _value(told_of), told_of.get("token", {}).get("id"),
+                told_of.get("in_place_of")] += 1  # fmt: skip
     votes: Counter[tuple[int, int, str]] = Counter()
     for row in models.Decision.objects.order_by("pk").iterator(chunk_size=500):
         with comparing.readable(f"decision {row.pk}"):
@@ -242,7 +243,7 @@ def _decisions() -> None:
             if row.content != decisions.content_of(receipt=receipt, amount=amount, which=which, value=value):
                 raise Broken(f"decision {row.pk}: it holds more than was decided")
         act = (f"review {row.review_id}", row.person_id, row.verdict, row.revision, row.digest, row.reason,
-               receipt, amount, which, value, row.through_id)  # fmt: skip
+               receipt, amount, which, value, row.through_id, row.on_behalf_of_id)  # fmt: skip
         audited[act] -= 1
         if audited[act] < 0:
             raise Broken(f"decision {row.pk}: the audit chain doesn't know it")

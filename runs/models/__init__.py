@@ -18,6 +18,7 @@ from runs.models.policy import Policy, PolicyVersion
 from runs.models.rehearsal import Rehearsal
 from runs.models.review import Decision, Review
 from runs.models.run import Run
+from runs.models.team import Delegation, Invitation, Shift
 from runs.models.tenure import Tenure
 from runs.models.user import User
 from runs.models.verification import Verification
@@ -37,6 +38,7 @@ __all__ = [
     "Checkpoint",
     "Contract",
     "Decision",
+    "Delegation",
     "Delivery",
     "Endpoint",
     "Entry",
@@ -44,6 +46,7 @@ __all__ = [
     "Fact",
     "Handover",
     "Installation",
+    "Invitation",
     "Notice",
     "NoticeSettings",
     "Occurrence",
@@ -58,6 +61,7 @@ __all__ = [
     "Revision",
     "Run",
     "SavedView",
+    "Shift",
     "SlackLink",
     "Snooze",
     "Tenure",

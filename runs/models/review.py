@@ -19,8 +19,14 @@ from runs.models.user import roles_of
 _VOTERS = """
 SELECT u.is_superuser, array_to_json(ARRAY(
   SELECT g.name FROM runs_user_groups m JOIN auth_group g ON g.id = m.group_id WHERE m.user_id = u.id))
-FROM runs_decision d JOIN runs_user u ON u.id = d.person_id LEFT JOIN runs_apitoken t ON t.id = d.through_id
-WHERE d.review_id = $1 AND d.revision = $2 AND d.verdict = 'approve' AND u.is_active AND t.revoked_at IS NULL
+FROM runs_decision d JOIN runs_user p ON p.id = d.person_id JOIN runs_user u ON u.id = coalesce(d.on_behalf_of_id, p.id)
+LEFT JOIN runs_apitoken t ON t.id = d.through_id
+WHERE d.review_id = $1 AND d.revision = $2 AND d.verdict = 'approve' AND u.is_active AND p.is_active
+AND t.revoked_at IS NULL AND (d.on_behalf_of_id IS NULL OR EXISTS (
+  SELECT FROM runs_delegation x WHERE x.principal_id = u.id AND x.delegate_id = p.id AND x.ended_at IS NULL
+  AND x.until > clock_timestamp()) AND (p.is_superuser OR EXISTS (
+  SELECT FROM runs_user_groups m JOIN auth_group g ON g.id = m.group_id
+  WHERE m.user_id = p.id AND g.name IN ('reviewer', 'admin'))))
 """
 
 
@@ -138,7 +144,10 @@ class Review(models.Model):
         return f"review {self.pk} {self.kind}"
 
     def voters(self) -> list[frozenset[str]]:
-        """Return the roles, as they are now, of each who approved this revision, but through a token taken back."""
+        """Return the roles, as they are now, of each who approved this revision, but through a token taken back.
+
+        An approval in somebody's place has that person's roles, while the delegation is in force.
+        """
         found = wire.execute(_VOTERS, [columns.number(self.pk), columns.number(self.revision)])
         return [roles_of(json.loads(groups or b"[]"), superuser=top == b"t") for top, groups in found]
 
@@ -194,6 +203,10 @@ class Decision(models.Model):
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="decisions")
     revision = models.PositiveIntegerField()
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
+    on_behalf_of = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    """In whose place, by a delegation; then it counts as theirs, and only while they may give it too."""
     verdict = models.CharField(max_length=30)
     reason = models.TextField(blank=True)
     content = ExactField()
@@ -208,7 +221,12 @@ class Decision(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["review", "revision", "person"], name="runs_decision_one_vote")
+            models.UniqueConstraint(fields=["review", "revision", "person"], name="runs_decision_one_vote"),
+            models.UniqueConstraint(
+                fields=["review", "revision", "on_behalf_of"],
+                name="runs_decision_one_vote_in_place",
+                condition=Q(on_behalf_of__isnull=False),
+            ),
         ]
         indexes = [models.Index(fields=["created_at"], name="runs_decision_when")]
 

@@ -110,6 +110,11 @@ def _terms(rule: rules.Rule) -> Iterable[str]:
         yield f"can be taken back for {span(rule.undo_seconds)} after the approval"
 
 
+def at_the_end(rule: rules.Rule) -> str:
+    """Return what becomes of a question that nobody answers."""
+    return _ENDS[rule.on_expiry]
+
+
 def either(words: Sequence[str]) -> str:
     """Return "a", "a or b", "a, b or c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

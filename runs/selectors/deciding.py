@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import Group
 
 from runs import lifecycle, models, rights
+from runs.models import team
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,33 @@ class Viewer:
         return rights.may(self.roles, act)
 
 
+def desk(viewer: Viewer) -> team.Desk:
+    """Return who is on duty instead of this person, and in whose place they decide now; read once for each request."""
+    known: team.Desk | None = getattr(viewer.user, "_desk_of_request", None)
+    if known is None:
+        known = team.desk(viewer.user) if viewer.may(rights.Act.DECIDE) else team.NOBODY
+        viewer.user._desk_of_request = known  # type: ignore[attr-defined]  # a cache on the request's own user object
+    return known
+
+
+def principal(review: models.Review, viewer: Viewer) -> models.User | None:
+    """Return in whose place this person would decide it; None in their own, or not at all."""
+    if rights.may_decide(viewer.roles, review.groups) or not desk(viewer).in_place:
+        return None
+    known: list[tuple[models.User, frozenset[str]]] | None = getattr(
+        viewer.user, "_principals_of_request", None
+    )
+    if known is None:
+        known = [(one, one.roles()) for one in team.principals(viewer.user)]
+        viewer.user._principals_of_request = known  # type: ignore[attr-defined]  # a cache on the request's user
+    return next((one for one, roles in known if rights.may_decide(roles, review.groups)), None)
+
+
+def may_decide(review: models.Review, viewer: Viewer) -> bool:
+    """Return whether this person may decide it, in their own name or in somebody's place."""
+    return rights.may_decide(viewer.roles, review.groups) or principal(review, viewer) is not None
+
+
 def held_by_others(user: models.User) -> frozenset[str]:
     """Return the groups that an active person other than `user` is in."""
     others = models.User.objects.filter(is_active=True).exclude(pk=user.pk)
@@ -37,7 +65,7 @@ def blocked(review: models.Review, viewer: Viewer) -> str:
         return "" if viewer.may(rights.Act.ANSWER_FAILURE) else _needs("Answering this", rights.OPERATOR)
     if review.kind == lifecycle.ReviewKind.BUDGET:
         return "" if viewer.may(rights.Act.RAISE_BUDGET) else _needs("Answering this", rights.OPERATOR)
-    if rights.may_decide(viewer.roles, review.groups):
+    if may_decide(review, viewer):
         return ""
     return _needs("Deciding this", *review.groups)
 
@@ -54,6 +82,9 @@ def approval_blocked(
 ) -> str:
     """Return why this person may reject but not approve: it is theirs, and somebody else could decide."""
     why = review.why_apart(viewer.user.pk, written=written) if review.separation else ""
+    whom = principal(review, viewer) if review.separation and not why else None
+    if whom is not None and (of_them := review.why_apart(whom.pk)):
+        why = f"You stand in for {whom.display()}, and of them it holds: {of_them}"
     if not why or others.isdisjoint({*review.groups, rights.ADMIN}):
         return ""  # where nobody else could, separation can't be kept, and the page says so
     return f"{why}, so somebody else has to release this."

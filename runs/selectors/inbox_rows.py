@@ -80,7 +80,8 @@ def _row(
     names = tools.telling(review.action.tool) if review.action else ()
     blocked = "" if not deciding.blocked(review, viewer) else "Not yours to decide"
     if not blocked and deciding.approval_blocked(review, viewer, others=others, written=written):
-        blocked = f"{review.why_apart(viewer.user.pk, written=written)}: somebody else releases it"
+        why = review.why_apart(viewer.user.pk, written=written)
+        blocked = f"{why}: somebody else releases it" if why else "Somebody else releases it"
     effect = effect_of(review)
     facts = tools.facts(arguments.get(review.action_id), names)
     telling = tuple(fact for fact in facts if fact.value and fact.value not in effect)

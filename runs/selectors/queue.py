@@ -71,14 +71,32 @@ def _own(viewer: deciding.Viewer) -> Q:
     """Return the condition under which this person may answer a question."""
     found = Q(pk__in=[])
     if viewer.may(rights.Act.DECIDE):
-        every = rights.ADMIN in viewer.roles
-        named = [Q(asked__contains=f'"{role}"') for role in sorted(viewer.roles)]
+        named = viewer.roles | deciding.desk(viewer).in_place
         decide = ~Q(kind__in=list(rights.OWN_RIGHT))
-        found |= decide if every else decide & functools.reduce(operator.or_, named)
+        found |= decide if rights.ADMIN in named else decide & _asks(named)
     for kind, act in rights.OWN_RIGHT.items():
         if viewer.may(act):
             found |= Q(kind=kind)
     return found
+
+
+def _asks(groups: frozenset[str]) -> Q:
+    """Return the condition that one of these groups is asked."""
+    named = [Q(asked__contains=f'"{group}"') for group in sorted(groups)]
+    return functools.reduce(operator.or_, named, Q(pk__in=[]))
+
+
+def _first(viewer: deciding.Viewer) -> Q:
+    """Return the condition that a question is this person's first: who is on duty for its group gets it before others.
+
+    Once it is due the others of the group have it too; a group without anybody on duty is everybody's.
+    """
+    covered = deciding.desk(viewer).covered & viewer.roles
+    if not covered or rights.ADMIN in viewer.roles:
+        return Q()
+    others = (viewer.roles - covered) | deciding.desk(viewer).in_place
+    due, own = Q(due_at__lte=now.ClockNow()), Q(kind__in=list(rights.OWN_RIGHT))
+    return due | own | Q(handover__to=viewer.user) | _asks(others)
 
 
 def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q]]:
@@ -102,7 +120,7 @@ def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q
         review=OuterRef("pk"), revision=OuterRef("revision"), person=viewer.user
     )
     open_to_me = Q(~Exists(voted))  # who has answered waits for the others
-    return rows, {MINE: own & awake & here & open_to_me, TEAM: every, SNOOZED: own & snoozed}
+    return rows, {MINE: own & awake & here & open_to_me & _first(viewer), TEAM: every, SNOOZED: own & snoozed}
 
 
 def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
@@ -113,6 +131,11 @@ def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
 
 def badge(viewer: deciding.Viewer) -> int:
     """Return how many questions the tab holds that somebody finds first."""
+    known: int | None = getattr(
+        viewer.user, "_badge_of_request", None
+    )  # where the page has counted them already
+    if known is not None:
+        return known
     rows, tabs = _tabs(viewer)
     return rows.filter(tabs.get(MINE, tabs[TEAM])).count()
 
@@ -150,6 +173,7 @@ def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
         )
 
     by_tab = {name: sum(group["n"] for group in groups if group[f"in_{name}"]) for name in tabs}
+    viewer.user._badge_of_request = by_tab.get(MINE, by_tab[TEAM])  # type: ignore[attr-defined]  # see `badge`
     return Counts(
         badge=by_tab.get(MINE, by_tab[TEAM]),
         by_tab=by_tab,

@@ -21,7 +21,8 @@ def shown(review: Any, viewer: deciding.Viewer) -> inbox_models.Desk | None:
     handed = inbox_rows.handed(review, viewer)
     if review.status != lifecycle.Review.OPEN:
         return None
-    if not rights.may_answer(viewer.roles, review.kind, review.groups):
+    own = rights.may_answer(viewer.roles, review.kind, review.groups)
+    if not own and deciding.principal(review, viewer) is None:
         return inbox_models.Desk(handed=handed) if handed else None
     return inbox_models.Desk(
         handed=handed,

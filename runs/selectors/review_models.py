@@ -179,6 +179,7 @@ class ReviewPage:
     votes: tuple[Vote, ...]
     may_decide: bool
     blocked: str  # why not, in one sentence with what helps
+    in_place_of: str  # in whose place this person would decide
     approval_blocked: str  # may reject but not approve, and why: "You started this run, ..."
     alone: bool  # a second person would be needed, but there is none
     reason_required: bool  # to approve; a rejection always needs one

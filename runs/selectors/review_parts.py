@@ -10,7 +10,8 @@ from django.db.models import F, Subquery
 from runs import lifecycle, models
 from runs.selectors import deciding, ledger, page_models, review_models, review_terms, tools, workers
 
-Votes = tuple[tuple[review_models.Vote, int], ...]
+Votes = tuple[tuple[review_models.Vote, frozenset[int]], ...]
+"""Each decision, with who gave it and in whose place."""
 
 _VERDICTS = {
     "approve": "approved",
@@ -120,15 +121,35 @@ def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
     return tuple(
         (
             review_models.Vote(
-                by="You" if row.person_id == viewer.user.pk else row.person.display(),
+                by=_given_by(row, viewer),
                 at=row.created_at,
                 verdict="" if blind and row.person_id != viewer.user.pk else verdict_words(row.verdict),
                 reason="" if blind and row.person_id != viewer.user.pk else row.reason,
             ),
-            row.person_id,
+            frozenset({row.person_id, row.on_behalf_of_id or row.person_id}),
         )
-        for row in review.decisions.filter(revision=review.revision).select_related("person").order_by("id")
+        for row in review.decisions.filter(revision=review.revision)
+        .select_related("person", "on_behalf_of")
+        .order_by("id")
     )
+
+
+def _given_by(row: models.Decision, viewer: deciding.Viewer) -> str:
+    who = "You" if row.person_id == viewer.user.pk else row.person.display()
+    return who if row.on_behalf_of is None else f"{who}, in place of {row.on_behalf_of.display()},"
+
+
+def in_place_of(review: models.Review, viewer: deciding.Viewer) -> str:
+    """Return in whose place this person would decide, or an empty text."""
+    whom = deciding.principal(review, viewer) if review.status == lifecycle.Review.OPEN else None
+    return "" if whom is None else whom.display()
+
+
+def voted(votes: Votes, viewer: deciding.Viewer, review: models.Review) -> bool:
+    """Return whether this person has decided, or who they stand in for, or somebody in the place of either."""
+    whom = deciding.principal(review, viewer)
+    mine = {viewer.user.pk, *([] if whom is None else [whom.pk])}
+    return any(not mine.isdisjoint(people) for _, people in votes)
 
 
 def taken_back(review: models.Review, viewer: deciding.Viewer) -> str:

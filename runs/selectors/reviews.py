@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from runs import exact, lifecycle, models, rights
+from runs import exact, lifecycle, models
 from runs.selectors import (
     deciding,
     filters,
@@ -115,6 +115,7 @@ def page(
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
         may_decide=not blocked,
         blocked=blocked,
+        in_place_of=review_parts.in_place_of(review, viewer),
         approval_blocked=deciding.approval_blocked(review, viewer, others=others),
         alone=deciding.alone(review, viewer, others=others),
         reason_required=reason_required(review),
@@ -222,7 +223,7 @@ def _blocked(
 ) -> str:
     if not sound:
         return "The stored arguments no longer have the digest under which they were proposed. Nobody may approve them."
-    if review.status == lifecycle.Review.OPEN and any(person == viewer.user.pk for _, person in votes):
+    if review.status == lifecycle.Review.OPEN and review_parts.voted(votes, viewer, review):
         return "You have decided. It needs somebody else's decision too."
     return deciding.blocked(review, viewer)
 
@@ -241,7 +242,7 @@ def undo_left(review: Any, viewer: deciding.Viewer) -> float:
     """Return for how many seconds this person may still take the approval back."""
     if review.status != lifecycle.Review.APPROVED or review.consumed_by_id is not None:
         return 0.0
-    if review.closed_at is None or not rights.may_decide(viewer.roles, review.groups):
+    if review.closed_at is None or not deciding.may_decide(review, viewer):
         return 0.0
     start = review.closed_at + datetime.timedelta(seconds=review.undo_seconds)
     left: datetime.timedelta = start - review.now

@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from runs import exact, jsonschemas, lifecycle, models, rights
+from runs.models import team
 from runs.tools import registry
 from runs.transitions import budgets, clock_time, pins, retention, texts
 from runs.transitions.actor import Actor
@@ -88,28 +91,51 @@ def done_before(review: models.Review) -> tuple[int, ...]:
     return tuple(item["occurrence"] for item in (*content.get("beside", ()), *content.get("alike", ())))
 
 
-def check_right(review: models.Review, answer: Answer, user: models.User) -> None:
-    """Refuse (NotYours) somebody who may not give this answer."""
+def check_right(review: models.Review, answer: Answer, user: models.User) -> models.User | None:
+    """Return in whose place the person gives this answer, None: in their own. Refuse (NotYours) who may not give it."""
     roles = user.roles()
     if review.kind == lifecycle.ReviewKind.FAILURE:
         if not rights.may(roles, rights.Act.ANSWER_FAILURE):
             raise NotYours("You may not answer this; an operator can.")
-        return
+        return None
     if review.kind == lifecycle.ReviewKind.BUDGET:
         budgets.check_right(user)
-        return
+        return None
+    principal = None
     if not rights.may_decide(roles, review.groups):
-        raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
-    if (
-        review.votes
-        and review.status == lifecycle.Review.OPEN
-        and review.decisions.filter(revision=review.revision, person=user).exists()
-    ):
+        principal = _principal(review, user, roles)
+        if principal is None:
+            raise NotYours(f"You may not decide this; {' or '.join(review.groups)} can.")
+    both = [user] if principal is None else [user, principal]
+    if review.votes and review.status == lifecycle.Review.OPEN and _voted(review, both):
         raise NotYours("You have decided. It needs somebody else's decision too.")
     if review.separation and answer.verdict == APPROVE:
-        why = review.why_apart(user.pk)
-        if why and others_may(user, review.groups):
-            raise NotYours(f"{why}, so somebody else has to release this action.")
+        for person in both:
+            why = review.why_apart(person.pk)
+            if why and others_may(user, review.groups):
+                who = "" if person == user else f"You stand in for {person.display()}, and of them it holds: "
+                raise NotYours(f"{who}{why}, so somebody else has to release this action.")
+    return principal
+
+
+def _principal(review: models.Review, user: models.User, roles: frozenset[str]) -> models.User | None:
+    """Return the one in whose place this person may decide it: a delegation adds questions, never a right to decide."""
+    if not rights.may(roles, rights.Act.DECIDE):
+        return None
+    known = team.principals(user)
+    return next((one for one in known if rights.may_decide(one.roles(), review.groups)), None)
+
+
+def may_decide(review: models.Review, user: models.User) -> bool:
+    """Return whether the person may decide this, in their own name or in somebody's place."""
+    roles = user.roles()
+    return rights.may_decide(roles, review.groups) or _principal(review, user, roles) is not None
+
+
+def _voted(review: models.Review, people: list[models.User]) -> bool:
+    """Return whether one of them has decided it at this revision, or somebody in their place."""
+    given = review.decisions.filter(revision=review.revision)
+    return given.filter(Q(person__in=people) | Q(on_behalf_of__in=people)).exists()
 
 
 def check_door(review: models.Review, answer: Answer, by: Actor) -> None:

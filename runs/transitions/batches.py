@@ -79,18 +79,19 @@ def _of_run(run_id: int, answers: Mapping[int, Answer], *, by: Actor, whole: boo
         with committing("decide"):
             run = inbox.lock(run_id)
             rows = decisions.locked(answers)
-            new = []
+            new: list[models.Decision] = []
             for pk, row in rows.items():
                 try:
                     known = decisions.repeated(pk, answers[pk], by)
-                    found[pk] = Outcome(review_id=pk, decision=known or _one(run, row, answers[pk], by))
-                    new += [] if known else [row]
+                    given = known or _one(run, row, answers[pk], by)
+                    found[pk] = Outcome(review_id=pk, decision=given)
+                    new += [] if known else [given]
                 except Refused as refusal:
                     if whole:
                         raise _OneRefused(pk, refusal) from refusal
                     found[pk] = Outcome(review_id=pk, refusal=refusal)
-            for row in new:  # last, since the audit chain's head is everybody's
-                decisions.tell_auditors(run, row, answers[row.pk], by=by)
+            for given in new:  # last, since the audit chain's head is everybody's
+                decisions.tell_auditors(run, given, answers[given.review_id], by=by)
             hints.changed(run.pk, inbox=True)
     except IntegrityError:  # the same token for two questions at once: one of them has it
         return {pk: Outcome(review_id=pk, refusal=Stale(decisions.USED)) for pk in answers}

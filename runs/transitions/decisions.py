@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError
 
-from runs import exact, hints, lifecycle, models, rights
+from runs import exact, hints, lifecycle, models
 from runs.models import cards
 from runs.transitions import (
     answers,
@@ -18,13 +18,13 @@ from runs.transitions import (
     audit,
     budgets,
     clock_time,
+    contradictions,
     holds,
     inbox,
     judging,
     log,
     pins,
     texts,
-    undoing,
 )
 from runs.transitions.actor import Actor
 from runs.transitions.answers import ABSENT_DO as ABSENT_DO
@@ -62,7 +62,7 @@ def decide(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
             if (known := repeated(review_id, answer, by)) is not None:
                 return known
             decision = record(run, review, answer, by=by)
-            tell_auditors(run, review, answer, by=by)
+            tell_auditors(run, decision, answer, by=by)
             if _stops(review, answer) and run.stop_at is None and run.status not in lifecycle.RUN_ENDED:
                 holds.ask_stop(run, reason=answer.reason, by=by)
             hints.changed(run.pk, inbox=True)
@@ -94,7 +94,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
     """Return the recorded decision on a locked review; what it closes becomes a fact for the engine."""
     assert by.user is not None
     now = clock_time.now()
-    answers.check_right(review, answer, by.user)
+    principal = answers.check_right(review, answer, by.user)
     answers.check_door(review, answer, by)
     if answer.stop or (answer.verdict == STOP and pins.asked(review)):
         holds.may_stop(by)
@@ -104,6 +104,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         review=review,
         revision=review.revision,
         person=by.user,
+        on_behalf_of=principal,
         verdict=answer.verdict,
         reason=answer.reason,
         content=content_of(
@@ -123,14 +124,18 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
     return decision
 
 
-def tell_auditors(run: models.Run, review: models.Review, answer: Answer, *, by: Actor) -> None:
+def tell_auditors(run: models.Run, decision: models.Decision, answer: Answer, *, by: Actor) -> None:
     """Append the decision to the audit chain, as the transaction's last lock."""
+    review, content = decision.review, dict(_facts(decision.review, answer))
+    if decision.on_behalf_of is not None:
+        by = replace(by, on_behalf_of=decision.on_behalf_of)
+        content["in_place_of"] = decision.on_behalf_of_id
     audit.append(
         f"review.{answer.verdict}",
         actor=by,
         run=run,
         subject=f"review {review.pk}",
-        content=_facts(review, answer),
+        content=content,
         seen=cards.digest(review),
     )
     if answer.verdict in answers.CONTRADICTED:
@@ -156,7 +161,7 @@ def withdraw(review_id: int, *, by: Actor) -> None:
         run = inbox.lock(run_id)
         review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
         now = clock_time.now()
-        if not rights.may_decide(by.user.roles(), review.groups):
+        if not answers.may_decide(review, by.user):
             raise NotYours("You may not take this approval back; a reviewer can.")
         left = models.Fact.objects.filter(run=run, kind=models.Fact.Kind.WITHDRAWN).select_related("by")
         first = next((fact.by for fact in left if fact.content["review"] == review.pk), None)
@@ -191,7 +196,7 @@ def extend(review_id: int, *, reason: str, by: Actor) -> models.Review:
         run = inbox.lock(run_id)
         review = locked([review_id])[review_id]
         now = clock_time.now()
-        if not rights.may_decide(by.user.roles(), review.groups):
+        if not answers.may_decide(review, by.user):
             raise NotYours(f"You may not extend this; {' or '.join(review.groups)} can.")
         if not texts.says(reason):
             raise Invalid("Say why it needs more time.")
@@ -240,22 +245,8 @@ def _tell(run: models.Run, review: models.Review, answer: Answer, by: Actor) -> 
         inbox.leave(run, models.Fact.Kind.RETRY, content, by=by.user, mover="P")
     elif answer.verdict != STOP:
         if answer.verdict in answers.CONTRADICTED:
-            _look_again(review, answer)
+            contradictions.look_again(review, answer)
         inbox.leave(run, models.Fact.Kind.DECISION, content, by=by.user, mover="P")
-
-
-def _look_again(review: models.Review, answer: Answer) -> None:
-    """Somebody has looked where evidence and record contradict each other: what they saw is what is so."""
-    occurrence, states = answers.contradicted(review), lifecycle.Occurrence
-    seen = states.VOID if answer.verdict == answers.NOT_AT_ALL else states.STANDING
-    if occurrence.state == states.STANDING and seen == states.VOID:
-        unknown = states.UNKNOWN  # a read-back has put it in question, and so has this person
-        occurrence.state = log.moved(occurrence.state, lifecycle.OCCURRENCE_MOVES, unknown, by="P")
-    if occurrence.state != seen and occurrence.state == states.UNKNOWN:
-        lifecycle.check(lifecycle.OCCURRENCE_MOVES, occurrence.state, seen, by="P")
-        occurrence.state, occurrence.settled_at = seen, clock_time.now()
-        occurrence.save(update_fields=["state", "settled_at"])
-        undoing.follow(occurrence, by="P")
 
 
 def _requeue(run: models.Run) -> None:

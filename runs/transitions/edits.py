@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from runs import exact, hints, lifecycle, models, rights
+from runs import exact, hints, lifecycle, models
 from runs.models import cards
 from runs.policies import parsing, rules
 from runs.tools import contract, problems, registry
@@ -63,7 +63,7 @@ def edit(review_id: int, given: Edit, *, by: Actor) -> models.Review:
         review = decisions.locked([review_id])[review_id]
         if _repeated(run, user, token):
             return review
-        if not rights.may_decide(user.roles(), review.groups):
+        if not answers.may_decide(review, user):
             raise NotYours(f"You may not change this; {' or '.join(review.groups)} can.")
         seen = Answer(verdict="edit", revision=given.revision, digest=given.digest, token=token)
         answers.check_fresh(review, seen, clock_time.now())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runs import hints, models, rights
-from runs.transitions import attempts, clock_time, edits, inbox
+from runs import hints, models
+from runs.transitions import answers, attempts, clock_time, edits, inbox
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import NotYours
@@ -25,7 +25,7 @@ def ask(review_id: int, arguments: Any, *, by: Actor) -> models.Rehearsal:
         review = (
             models.Review.objects.select_for_update(of=("self",)).select_related("action").get(pk=review_id)
         )
-        if not rights.may_decide(by.user.roles(), review.groups):
+        if not answers.may_decide(review, by.user):
             raise NotYours(f"You may not change this; {' or '.join(review.groups)} can.")
         action = edits.editable(review)
         settled = edits.settle(action, arguments)

@@ -15,7 +15,7 @@ from tests.pages.conftest import As
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
-OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404}
+OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404, "join": 404}
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-answer": {"reviewer", "admin"},
@@ -33,6 +33,8 @@ ONLY_POST = {
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
     "audit-check": {"auditor", "admin"},
+    "delegation-end": set(SEEING),
+    "shift-end": {"admin"},
     "token-revoke": set(SEEING),
 }
 AUDITED = {"audit", "run-dossier"}
@@ -52,7 +54,7 @@ def routes() -> list[str]:
 
 def address(name: str, house: factories.House) -> str:
     """Return an address of the route that leads to something that is there."""
-    if name == "setup":
+    if name in {"setup", "join"}:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
@@ -60,7 +62,9 @@ def address(name: str, house: factories.House) -> str:
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
         given = given or factories.demo_run(house.asked.created_by)
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
-    if name in {"view-change", "token-revoke"}:
+    if name == "person":
+        return reverse(name, args=[house.asked.created_by_id])
+    if name in {"view-change", "token-revoke", "delegation-end", "shift-end"}:
         return reverse(name, args=[1])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
@@ -83,7 +87,7 @@ def expected(name: str, role: str) -> int:
         return 200 if role in {"operator", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403
-    if name == "policies-edit" and role in SEEING:
+    if name in {"policies-edit", "person"} and role in SEEING:
         return 200 if role == "admin" else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
@@ -140,7 +144,16 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
         elif name == "audit-check":
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
-        elif name in {"run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke"}:
+        elif name in {
+            "run-undo",
+            "run-retry",
+            "run-take-over",
+            "run-verify",
+            "view-change",
+            "token-revoke",
+            "delegation-end",
+            "shift-end",
+        }:
             assert response.status_code == 404  # no effect is named, no dry run, no such view or token
         elif name in {"review-snooze", "review-hand-over", "view-save"}:
             assert response.status_code == 422  # no time, nobody, nothing named

@@ -43,7 +43,7 @@ from runs.transitions.actor import Actor
 from tests import architecture, factories
 from tests.core.tampering import unhindered
 from tests.engine.conftest import go, step
-from tests.rules import notice_scenes
+from tests.rules import notice_scenes, team_scenes
 from tests.rules.branching import checkpoint, through
 from tests.rules.test_4_plan_edits import named, plan
 
@@ -218,6 +218,7 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         ),
         "tokens.revoke": (who.operator, ["token.revoked"], lambda by: tokens.revoke(owned.pk, by=by)),
         **notice_scenes.scenes(who, token),
+        **team_scenes.scenes(who),
         "restores.release": (who.admin, ["database.released"], lambda by: restores.release(reason="Looked.", by=by)),
     }  # fmt: skip
 
