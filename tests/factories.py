@@ -13,7 +13,7 @@ from runs import models, rights, seed
 from runs.demo import setup as demo
 from runs.providers import declared
 from runs.tools import contract
-from runs.transitions import holds, starts
+from runs.transitions import holds, redrives, starts
 from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Look, World
@@ -157,6 +157,23 @@ def house(who: People) -> House:
         paused=models.Run.objects.get(pk=paused.pk),
         stopped=go(stopped),
     )
+
+
+def second(who: People, *, tool: str = "lookup") -> models.Review:
+    """Return the question whether a parcel goes out once more: it was sent, and a later attempt has another sum."""
+    run = go(start(who.operator, step(tool, "parcel"), title="Parcels"))
+    number, call = run.checkpoint_number, models.Action.objects.get(run=run)
+    answer(only_review(run), who.reviewer, "approve")
+    go(run)
+    new = redrives.redrive(
+        run.pk,
+        checkpoint=number,
+        reason="another sum",
+        by=Actor(user=who.operator),
+        token=f"second-{next(_numbers)}",
+        arguments={(call.reply_position, call.call_index): {"name": "parcel", "amount": "2.00"}},
+    )
+    return only_review(go(new))
 
 
 def dry(by: models.User) -> models.Run:

@@ -40,6 +40,7 @@ class Asked:
     retype: str | None = None
     retype_label: str = ""
     measure: str = ""
+    again: bool = False  # the same was done before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,11 @@ def read(post: Mapping[str, str], asked: Asked) -> Given:
         elif asked.kind not in {lifecycle.ReviewKind.ACTION, lifecycle.ReviewKind.PLAN}:
             errors["reason"] = "Give a reason: where you looked, or what changed."
         elif asked.reason_required:
-            errors["reason"] = "Say what you checked; at this tier every approval needs a reason."
+            errors["reason"] = (
+                "Say why this is done once more, beside what was done before."
+                if asked.again
+                else "Say what you checked; at this tier every approval needs a reason."
+            )
     if verdict == "approve" and asked.retype is not None and retype.strip() != asked.retype.strip():
         what = asked.retype_label or "value"
         typed = "What you typed differs" if retype.strip() else "It is still empty"

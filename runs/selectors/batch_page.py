@@ -15,6 +15,7 @@ from runs.selectors import (
     ledger,
     now,
     page_models,
+    review_before,
     review_files,
     review_parts,
     reviews,
@@ -116,8 +117,8 @@ def _alone(
     content = row.content or {}
     if content.get("deviation") or content.get("before"):
         return "It is none of the plan's steps, or the world has changed since; look at it by itself."
-    if content.get("beside") or content.get("alike"):
-        return "Something that it may be was done before; look at both."
+    if review_before.marked(row):
+        return "The same may have been done before, or is asked about twice; look at both."
     if row.shape is None or row.action_id not in arguments:
         return "It is too large to be compared, or was asked before this was possible."
     text = exact.text_of(arguments[row.action_id])

@@ -67,6 +67,7 @@ class InboxRow:
     blocked: str = ""  # why this person can't decide it: "You started this run."
     handed: Handed | None = None
     snoozed_until: Moment | None = None  # the reader has put it off
+    again: bool = False  # the same was done before, or is asked about already
     together: bool = False  # may be decided together with others of its shape
 
 

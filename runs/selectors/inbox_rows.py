@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from runs import lifecycle, models
-from runs.selectors import deciding, filters, inbox_models, ledger, now, queue, tools
+from runs.selectors import deciding, filters, inbox_models, ledger, now, queue, review_before, tools
 
 LARGE = 100_000
 ALONE = 3
@@ -85,7 +85,7 @@ def _row(
     effect = effect_of(review)
     facts = tools.facts(arguments.get(review.action_id), names)
     telling = tuple(fact for fact in facts if fact.value and fact.value not in effect)
-    put_off = review.put_off_until
+    put_off, again = review.put_off_until, review_before.marked(review)
     return inbox_models.InboxRow(
         review_id=review.pk,
         kind=review.kind,
@@ -107,7 +107,11 @@ def _row(
         blocked=blocked,
         handed=handed(review, viewer),
         snoozed_until=put_off if put_off is not None and put_off > review.now else None,
-        together=review.kind == lifecycle.ReviewKind.ACTION and review.tier < ALONE and not blocked,
+        again=again,
+        together=review.kind == lifecycle.ReviewKind.ACTION
+        and review.tier < ALONE
+        and not blocked
+        and not again,
     )
 
 

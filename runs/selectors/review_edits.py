@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from runs import differences, exact, lifecycle, models, wording
-from runs.selectors import check_models, review_models, tools
+from runs.selectors import check_models, tools
 
 LONG = 100
 """From this length on two texts are compared word by word."""
@@ -26,23 +26,6 @@ def editable(review: models.Review, action: models.Action | None) -> bool:
     """Return whether there is anything to change: not in an undo, nor in what was sent before."""
     kind = review.kind == lifecycle.ReviewKind.ACTION
     return kind and action is not None and action.undo_of_id is None and not action.attempt
-
-
-def beside(review: models.Review) -> tuple[review_models.Beside, ...]:
-    """Return what was done before with the same identity and other arguments, and what this may be in other words."""
-    content = review.content or {}
-    return tuple(
-        review_models.Beside(
-            occurrence=item["occurrence"],
-            same=same,
-            title=item["title"],
-            receipt=item["receipt"],
-            arguments=exact.canonical(item["arguments"], limit=None),
-            undoable=review.action is not None and tools.undoes(review.action.tool),
-        )
-        for name, same in (("beside", True), ("alike", False))
-        for item in content.get(name) or ()
-    )
 
 
 def changes(action: models.Action | None) -> tuple[check_models.Change, ...]:

@@ -124,13 +124,15 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """Something that was done before and that this may be; `arguments` is canonical JSON, `same` in identity."""
+    """Something that was done before and that this is, or may be; without an `occurrence` it can't be kept instead."""
 
-    occurrence: int
-    same: bool
-    title: str
-    receipt: str
-    arguments: str
+    occurrence: int | None
+    heading: str
+    what: str  # what came of it, or what it is
+    run_id: int
+    at: Moment | None
+    rows: tuple[check_models.Changed, ...]  # what is otherwise now
+    same: bool  # in identity; else it may be another
     undoable: bool = False
 
 
@@ -195,7 +197,7 @@ class ReviewPage:
     again_id: int | None  # the question that took the place of this one
     started_by: str
     changes: tuple[check_models.Change, ...]
-    beside: tuple[Beside, ...]  # done before with the same identity and other arguments
+    beside: tuple[Beside, ...]  # done before, so approving this does it once more
     editable: bool  # its arguments can be changed
     next_id: int | None
     previous_id: int | None
@@ -212,6 +214,11 @@ class ReviewPage:
     past: tuple[check_models.Past, ...] = ()
     desk: inbox_models.Desk | None = None
     back: str = ""  # query string of the list that the person came from
+
+    @property
+    def keepable(self) -> tuple[Beside, ...]:
+        """Return what was done before and can be kept in the place of this."""
+        return tuple(item for item in self.beside if item.occurrence is not None)
 
     @property
     def way(self) -> str:
@@ -246,7 +253,7 @@ class Draft:
     @property
     def wider(self) -> bool:
         """Return whether it was typed into the form of the other answers."""
-        return self.verdict in {"ask_back", "by_hand", "keep", "undo"}
+        return self.verdict in {"ask_back", "by_hand", "undo"}
 
 
 @dataclass(frozen=True, kw_only=True)

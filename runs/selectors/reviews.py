@@ -15,6 +15,7 @@ from runs.selectors import (
     inbox_rows,
     now,
     queue,
+    review_before,
     review_budget,
     review_desk,
     review_edits,
@@ -71,6 +72,7 @@ def page(
     arguments = exact.stored(text) if text and sound else {}
     changes = review_edits.changes(action)
     decisive = tools.decisive(action.tool) if action else ()
+    beside = review_before.before(review, arguments)
     return review_models.ReviewPage(
         review_id=review.pk,
         kind=review.kind,
@@ -110,7 +112,7 @@ def page(
             *review_facts.facts(review, arguments),
             *(review_budget.around(review) if action and review.status == lifecycle.Review.OPEN else ()),
         ),
-        first_time=review_likeness.first_time(review),
+        first_time=() if beside else review_likeness.first_time(review),
         quorum=review.quorum,
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
         may_decide=not blocked,
@@ -132,7 +134,7 @@ def page(
         started_by=run.created_by.display(),
         changes=changes,
         preparing=preparing,
-        beside=review_edits.beside(review),
+        beside=beside,
         editable=sound and review_edits.editable(review, action),
         next_id=next_id,
         previous_id=previous_id,
@@ -140,10 +142,10 @@ def page(
         back=chosen.query,
         is_undo=action is not None and action.undo_of_id is not None,
         undoable=action is not None and tools.undoes(action.tool),
-        approve_label="Approve",
+        approve_label="Do this too" if beside else "Approve",
         plan=review_plan.lines(review),
         question=review_questions.asked(review),
-        similar=review_likeness.similar(review, arguments),
+        similar=None if beside else review_likeness.similar(review, arguments),
         elsewhere=review_likeness.elsewhere(review),
         since=review_likeness.since(review),
         sources=review_sources.sources(run, action, arguments, changes),
@@ -179,8 +181,8 @@ def retype(review: models.Review) -> review_models.Retype | None:
 
 
 def reason_required(review: models.Review) -> bool:
-    """Return whether an approval needs a reason too."""
-    return review.reason_required or review.tier >= 3
+    """Return whether an approval needs a reason too: so it does where the same was done before."""
+    return review.reason_required or review.tier >= 3 or review_before.marked(review)
 
 
 def measure(review: models.Review) -> str:

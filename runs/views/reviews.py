@@ -15,7 +15,7 @@ from runs import access, models, rights
 from runs.forms import answers as answer_form
 from runs.forms import decisions as forms
 from runs.forms import marks
-from runs.selectors import queue, review_models
+from runs.selectors import queue, review_before, review_models
 from runs.selectors import reviews as selector
 from runs.transitions import decisions, refusals
 from runs.views import doors, flash
@@ -125,6 +125,7 @@ def _asked(row: models.Review) -> forms.Asked:
         retype=retype.value if retype else None,
         retype_label=retype.label if retype else "",
         measure=selector.measure(row),
+        again=review_before.marked(row),
     )
 
 

@@ -66,6 +66,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
+    factories.second(who)
     switches.pause_agent("receivables", True, reason="Wrong letterhead.", by=Actor(user=who.admin))
     desk = sit(who.admin, **SIZES[size])
     waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)

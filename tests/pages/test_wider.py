@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from runs import models
-from runs.transitions import redrives
-from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import World
@@ -46,29 +46,45 @@ def test_a_wider_answer_is_taken_from_its_form(
 
 
 def test_what_was_done_with_other_arguments_is_kept_from_the_page(who: factories.People, as_: As) -> None:
-    """Both are shown; the choice names the effect that is kept, and a made-up one is refused."""
-    run = go(factories.start(who.operator, step("lookup", "parcel")))
-    number, call = run.checkpoint_number, models.Action.objects.get(run=run)
-    answer(only_review(run), who.reviewer, "approve")
-    go(run)
-    new = redrives.redrive(
-        run.pk,
-        checkpoint=number,
-        reason="another sum",
-        by=Actor(user=who.operator),
-        token="another",
-        arguments={(call.reply_position, call.call_index): {"name": "parcel", "amount": "2.00"}},
-    )
-    review, client = only_review(go(new)), as_(who.reviewer)
+    """What approving would repeat stands on top with what differs; keeping it is the first answer, none is open."""
+    review, client = factories.second(who), as_(who.reviewer)
+    assert "Maybe a second one" in text(client, reverse("inbox"))
     page = text(client, reverse("review", args=[review.pk]))
-    assert "Done before with other arguments" in page
-    done = models.Occurrence.objects.get(root=run)
+    top, ways = page.split('id="decide"')
+    assert "The same was done before, with other arguments" in top
+    assert "Did parcel." in top
+    assert "<del>1.00</del> → <ins>2.00</ins>" in top
+    assert "First time" not in page
+    assert "Beside the last one approved" not in page
+    assert re.findall(r'<details class="way[^"]*" name="way" id="([^"]+)"([^>]*)>', ways)[:3] == [
+        ("keep", ""), ("approve", ""), ("reject", "")]  # fmt: skip
+    assert "A second one will go out" in ways
+    done = models.Occurrence.objects.get(root=review.run.root_id)
+    form = fields(page, form='value="approve"')
+    unsaid = send(client, review, form | {"reason": " "})
+    assert (unsaid.status_code, "once more, beside what was done" in unsaid.content.decode()) == (422, True)
     form = fields(page, form=f'value="keep-{done.pk}"') | {"reason": "As agreed."}
+    assert send(client, review, form | {"reason": ""}).content.decode().count('id="f-keep-reason-error"') == 1
     assert send(client, review, form | {"verdict": "keep-999999"}).status_code == 422
-    assert send(client, review, form | {"verdict": f"keep-{done.pk}"}).status_code == 303
-    assert go(new).status == "succeeded"
+    assert send(client, review, form).status_code == 303
+    new = go(review.run)
+    assert new.status == "succeeded"
     assert len(World.effects("parcel")) == 1
     assert "kept what was done before" in text(client, reverse("run-transcript", args=[new.pk]))
+
+
+def test_what_is_done_already_in_the_run_is_marked_and_asked_about_by_itself(
+    who: factories.People, as_: As
+) -> None:
+    """Nothing can be kept in its place, so the mark and a reason for the second one is all; it goes in no batch."""
+    run = go(factories.start(who.operator, step("allowed", "pay"), step("allowed", "pay", id="twice")))
+    review, client = only_review(run), as_(who.reviewer)
+    page = text(client, reverse("review", args=[review.pk]))
+    assert "The same is done already in this run" in page
+    assert "word for word" in page
+    assert "It happens a second time" in page
+    assert 'id="keep"' not in page
+    assert "asked about twice" in text(client, f"{reverse('batch')}?review={review.pk}")
 
 
 def test_a_question_is_given_more_time(who: factories.People, as_: As) -> None:
