@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from django.db import connection
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from runs import exact, lifecycle, models
 from runs.engine.comparing import Broken, readable
@@ -21,8 +23,12 @@ WHERE e.head IS DISTINCT FROM decode(v.head, 'hex') ORDER BY 1, 2 LIMIT 1
 def events(heads: Mapping[int, str]) -> tuple[int, str]:
     """Return number and head of the audit chain; it must go on from each of these heads, by event. Refuses Broken."""
     previous, count = exact.EMPTY, 0
-    for event in models.AuditEvent.objects.order_by("seq").iterator(chunk_size=500):
+    # The text as it is stored, so that no byte of it may differ, whatever it is read as.
+    rows = models.AuditEvent.objects.defer("content").annotate(text=Cast("content", TextField()))
+    for event in rows.order_by("seq").iterator(chunk_size=500):
         count += 1
+        with readable(f"audit event {event.seq}"):
+            event.content = exact.kept(event.text)
         if event.seq != count:
             raise Broken(f"audit event {count} is missing")
         if event.previous != previous:
@@ -77,8 +83,13 @@ def lines(run: models.Run) -> Iterator[models.Entry]:
     """Give the run's own lines, each compared to the one before it and to the audit chain. Refuses Broken."""
     seen = _seen(run)
     head, position, number = _cut(run)
-    for line in models.Entry.objects.filter(run=run).order_by("position").iterator(chunk_size=500):
+    rows = models.Entry.objects.filter(run=run).defer("content", "counters")
+    rows = rows.annotate(text=Cast("content", TextField()), counted=Cast("counters", TextField()))
+    for line in rows.order_by("position").iterator(chunk_size=500):
         position += 1
+        with readable(f"run {run.pk}: log position {line.position}"):
+            line.content = exact.kept(line.text)
+            line.counters = None if line.counted is None else exact.stored(line.counted)
         if line.position != position:
             raise Broken(f"run {run.pk}: log position {position} is missing")
         if log.chain(head, line) != line.head:

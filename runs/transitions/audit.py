@@ -67,7 +67,7 @@ def expected_hash(event: models.AuditEvent) -> str:
         event.act,
         event.run_id or "",
         event.subject,
-        exact.canonical(event.content, limit=None),
+        exact.text_of(event.content),
         event.channel,
         event.ip or "",
         *([part or "" for part in later] if any(later) else ()),

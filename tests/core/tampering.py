@@ -139,3 +139,50 @@ def swapped(model: Any, one: Any, two: Any) -> None:
     names = [field.attname for field in model._meta.concrete_fields if field.name not in kept]
     for row, source in ((one, two), (two, one)):
         model._base_manager.filter(pk=row.pk).update(**{name: getattr(source, name) for name in names})
+
+
+def one_change(rng: random.Random, rows: list[Any], run: models.Run | None) -> str:
+    """Make one change at random to a chain, the audit chain or a run's log, and say which."""
+    model, kind = type(rows[0]), rng.choice(["byte", "column", "deleted", "swapped", "inserted", "rolled"])
+    one, two = rng.sample(rows, 2)
+    match kind:
+        case "byte":
+            byte(model, one, rng)
+        case "column":
+            flip(model, rng.choice(columns(model)[1:]), one, rng)
+        case "deleted":
+            deleted(model, one)
+        case "swapped":
+            swapped(model, one, two)
+        case "inserted":
+            inserted(model, one)
+        case "rolled":
+            rolled_back(rows, rng.randrange(1, len(rows)), run)
+    return f"{kind} {one}"
+
+
+def byte(model: Any, row: Any, rng: random.Random) -> None:
+    """Change one byte of the stored content, to another that text may hold."""
+    text = exact.text_of(row.content)
+    at = rng.randrange(len(text))
+    other = rng.choice([sign for sign in map(chr, range(32, 127)) if sign != text[at]])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {model._meta.db_table} SET content = %s WHERE {model._meta.pk.column} = %s",
+            [text[:at] + other + text[at + 1 :], row.pk],
+        )
+
+
+def rolled_back(rows: list[Any], left: int, run: models.Run | None) -> None:
+    """Cut off all rows but the first ones, and let what names the chain's end name the last of these."""
+    last, gone = rows[left - 1], [row.pk for row in rows[left:]]
+    table, key = rows[0]._meta.db_table, rows[0]._meta.pk.column
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE {key} = ANY(%s)", [gone])
+    if run is None:
+        models.AuditHead.objects.update(seq=last.seq, hash=last.hash)
+        return
+    numbers = [row.number for row in rows[:left] if row.number is not None]
+    models.Run.objects.filter(pk=run.pk).update(
+        position=last.position, head=last.head, checkpoint_number=max(numbers, default=0)
+    )

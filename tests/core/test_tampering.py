@@ -8,16 +8,18 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core import management
-from django.db import DatabaseError, IntegrityError
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from runs import exact, models
-from runs.engine import verifier
-from runs.transitions import evidence
+from runs.engine import chains, verifier
+from runs.selectors import grants
+from runs.transitions import anchors, evidence
 from tests.core import tampering
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import Killed, expire_lease, tomorrow
@@ -139,6 +141,84 @@ def test_rows_that_go_come_or_change_places_are_found(history: list[models.Run])
             if not re.match(tampering.NOUNS[model], said):
                 missed.append(f"{what}: {said or 'nothing found'}")
     assert missed == []
+
+
+def test_a_thousand_changes_of_the_chains_are_found_a_thousand_times(history: list[models.Run]) -> None:
+    """Flipped bytes and columns, deleted, swapped and inserted rows, and a tail that was rolled back with its head row:
+    at random places of the audit chain and of the runs' logs, each looked at by itself."""
+    anchors.anchor()
+    runs = [models.Run.objects.get(pk=run.pk) for run in history]
+    rng = random.Random(23)
+    head = models.AuditHead.objects.get(pk=1)
+    lines = {run.pk: [row for row in tampering.rows(models.Entry) if row.run_id == run.pk] for run in runs}
+    events = tampering.rows(models.AuditEvent)
+    missed, kinds = [], Counter[str]()
+    with tampering.unhindered():
+        while kinds.total() < 1000:
+            run = None if rng.random() < 0.25 else rng.choice(runs)
+            rows = events if run is None else lines[run.pk]
+            mark = transaction.savepoint()
+            try:
+                with transaction.atomic():
+                    what = tampering.one_change(rng, rows, run)
+            except IntegrityError:  # the database itself refuses it, even to its owner
+                continue
+            kinds[what.split()[0]] += 1
+            try:
+                if run is None:
+                    chains.events({head.seq: head.hash})
+                else:
+                    run.refresh_from_db(fields=["position", "head", "checkpoint_number"])
+                    list(chains.lines(run))
+                    if what.startswith("rolled"):
+                        chains.anchored()
+                missed.append(what)
+            except verifier.Broken:
+                pass
+            transaction.savepoint_rollback(mark)
+    assert missed == []
+    assert min(kinds[name] for name in ("byte", "column", "deleted", "swapped", "inserted", "rolled")) > 80, (
+        kinds
+    )
+    assert found() == ""
+
+
+def test_web_and_worker_can_work_as_a_role_that_rewrites_nothing(start: Start, reviewer: models.User) -> None:
+    """A whole run is worked off with the rights that `sql_grants` gives, and with the triggers out of the way too
+    neither the audit trail nor a log is changed, deleted or emptied."""
+    said = io.StringIO()
+    management.call_command("sql_grants", "ckptsite_app", stdout=said)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE ckptsite_app")
+        cursor.execute(said.getvalue())
+        try:
+            cursor.execute("SET ROLE ckptsite_app")
+            run = start(step("look", "it"), step("lookup", "mail"), step("costly", "fee", id="fee"))
+            assert _answered(run, reviewer, "approve").status == "succeeded"
+            anchors.anchor()
+            verifier.verify()
+            for table in (*grants.append_only(), "django_migrations"):
+                for act in (
+                    f"UPDATE {table} SET id = id",
+                    f"DELETE FROM {table}",
+                    f"TRUNCATE {table} CASCADE",
+                ):
+                    with pytest.raises(DatabaseError, match="permission denied"):
+                        cursor.execute(act.replace("id = id", f"{_key(table)} = {_key(table)}"))
+            with pytest.raises(DatabaseError, match="must be owner"):
+                cursor.execute("ALTER TABLE runs_auditevent DISABLE TRIGGER ALL")
+            with pytest.raises(DatabaseError, match="permission denied"):
+                cursor.execute("SET session_replication_role = replica")
+        finally:
+            cursor.execute("RESET ROLE")
+            cursor.execute("DROP OWNED BY ckptsite_app; DROP ROLE ckptsite_app")
+    assert {"runs_auditevent", "runs_entry", "runs_decision", "runs_refusal"} <= set(grants.append_only())
+
+
+def _key(table: str) -> str:
+    """The table's first column."""
+    with connection.cursor() as cursor:
+        return str(connection.introspection.get_table_description(cursor, table)[0].name)
 
 
 def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[models.Run]) -> None:

@@ -28,8 +28,8 @@ def test_who_is_turned_away_at_a_page_is_noted(who: factories.People) -> None:
     client.force_login(who.viewer)
     assert client.post(reverse("review", args=[review.pk]), {"verdict": "approve"}).status_code == 403
     assert newest() == ("page.review", "not_yours", f"review {review.pk}", who.viewer)
-    assert client.post(reverse("switch"), {"what": "all", "on": "1"}).status_code == 403
-    assert newest()[:2] == ("page.switch", "not_yours")
+    assert client.post(reverse("switches"), {"what": "all", "on": "1"}).status_code == 403
+    assert newest()[:2] == ("page.switches", "not_yours")
     client.force_login(who.nobody)
     assert client.get(reverse("inbox")).status_code == 404
     assert newest() == ("page.inbox", "no_group", "page.inbox", who.nobody)
@@ -51,8 +51,8 @@ def test_who_is_turned_away_at_a_page_is_noted(who: factories.People) -> None:
     with mock.patch.object(attempts, "MOST", models.Refusal.objects.filter(actor=who.viewer).count() + 1):
         client.force_login(who.viewer)
         for _ in range(4):
-            client.post(reverse("switch"), {"what": "all", "on": "1"})
-    codes = models.Refusal.objects.filter(actor=who.viewer, act="page.switch").order_by("pk")
+            client.post(reverse("switches"), {"what": "all", "on": "1"})
+    codes = models.Refusal.objects.filter(actor=who.viewer, act="page.switches").order_by("pk")
     assert list(codes.values_list("code", flat=True)) == ["not_yours", "not_yours", "more"]
 
 
