@@ -34,6 +34,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.EDIT_PLAN: "change plans",
     rights.Act.AUDIT: "read the audit trail",
     rights.Act.SWITCH: "use the switches",
+    rights.Act.BUDGETS: "set what may be used in a day",
     rights.Act.POLICIES: "change the policy",
     rights.Act.PEOPLE: "manage people",
     rights.Act.NOTICES: "change whom ckptsite tells",
@@ -138,6 +139,15 @@ def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occu
     see(user)
     rows = models.Occurrence.objects.filter(pk=occurrence_id, root=run.root_id)
     return _one(rows.first(), "effect", occurrence_id)
+
+
+def agent_for(user: Person, name: str) -> models.Agent:
+    """Return the agent of this name. Refuses 404 for who may not see it and where there is none."""
+    see(user)
+    row = models.Agent.objects.select_related("current").filter(name=name).first()
+    if row is None:
+        raise Http404("There is no such agent here.")
+    return row
 
 
 def view_for(user: Person, view_id: int) -> models.SavedView:

@@ -28,6 +28,7 @@ class Act(StrEnum):
     EDIT_PLAN = "edit_plan"
     AUDIT = "audit"
     SWITCH = "switch"
+    BUDGETS = "budgets"
     POLICIES = "policies"
     PEOPLE = "people"
     NOTICES = "notices"
@@ -48,6 +49,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.EDIT_PLAN: frozenset({OPERATOR, ADMIN}),
     Act.AUDIT: frozenset({AUDITOR, ADMIN}),
     Act.SWITCH: frozenset({ADMIN}),
+    Act.BUDGETS: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
     Act.NOTICES: frozenset({ADMIN}),

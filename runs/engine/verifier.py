@@ -24,6 +24,7 @@ from runs.engine import (
     comparing,
     comparing_effects,
     comparing_facts,
+    comparing_limits,
     comparing_refusals,
     comparing_terms,
     told,
@@ -83,6 +84,7 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _decisions()
     _asked()
     _switches()
+    comparing_limits.limits()
     _dry_runs()
     _pins()
     _sealed()

@@ -7,6 +7,7 @@ from runs.models.api import ApiCall, ApiToken
 from runs.models.audit import AuditEvent, AuditHead, Refusal
 from runs.models.blob import Blob
 from runs.models.chain_check import ChainCheck
+from runs.models.day_budget import DayBudget
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
@@ -37,6 +38,7 @@ __all__ = [
     "ChainCheck",
     "Checkpoint",
     "Contract",
+    "DayBudget",
     "Decision",
     "Delegation",
     "Delivery",

@@ -58,6 +58,7 @@ class Account(models.Model):
                 condition=Q(root__isnull=True, agent__isnull=True),
             ),
         ]
+        indexes = [models.Index(fields=["day"], name="runs_account_of_day", condition=Q(day__isnull=False))]
 
     def __str__(self) -> str:
         return f"account {self.pk} {self.scope} {self.measure}"

@@ -8,7 +8,18 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from runs import lifecycle, models
-from runs.selectors import deciding, filters, inbox_models, inbox_rows, keyset, now, page_models, queue, tools
+from runs.selectors import (
+    budgets_page,
+    deciding,
+    filters,
+    inbox_models,
+    inbox_rows,
+    keyset,
+    now,
+    page_models,
+    queue,
+    tools,
+)
 from runs.selectors.filters import DECIDED, MINE, SNOOZED, TEAM, Filters
 from runs.tools import contract
 
@@ -58,6 +69,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         views=_views(viewer, chosen),
         earlier=chosen.but(earlier=True).query if tab == DECIDED and not chosen.earlier else "",
         reminders=_reminders(viewer),
+        nearly=budgets_page.warnings(timezone.localdate(timezone=timezone.get_default_timezone())),
     )
 
 

@@ -158,6 +158,7 @@ class InboxPage:
     views: tuple[View, ...] = ()
     earlier: str = ""  # query string of what was decided before today
     reminders: tuple[Reminder, ...] = ()  # of this person's own pauses
+    nearly: tuple[str, ...] = ()  # limits of the day that are nearly or wholly used up
 
     @property
     def own_view(self) -> View | None:

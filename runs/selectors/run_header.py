@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from collections.abc import Sequence
 
 from django.db.models import Count, Q
 
-from runs import lifecycle, models, rights
+from runs import lifecycle, measures, models, rights
 from runs.models import paths
 from runs.selectors import (
+    budgets_page,
     deciding,
     failures,
     inbox_rows,
     now,
     page_models,
     queue,
+    run_limits,
     run_log,
     run_models,
     run_retry,
@@ -53,6 +56,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
     frame = models.Installation.objects.annotate(now=now.ClockNow()).values_list("switches", "now").get(pk=1)
     switches, moment = frame
     version = run.agent_version
+    accounts = run_limits.accounts(run, moment)
     ended = run.status in lifecycle.RUN_ENDED
     return run_models.RunHeader(
         run_id=run.pk,
@@ -90,7 +94,8 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             )
             for row in asked[:ASKS_SHOWN]
         ),
-        meters=meters(run, moment),
+        meters=meters(run, moment, accounts),
+        nearly=run_limits.nearly(run, accounts),
         steps_done=steps["done"],
         steps_not_done=steps["not_done"],
         steps_total=steps["total"],
@@ -115,29 +120,46 @@ def _beside(run: models.Run) -> int | None:
     return others.order_by("-pk").values_list("pk", flat=True).first()
 
 
-def meters(run: models.Run, moment: datetime.datetime) -> tuple[run_models.Meter, ...]:
-    """Return what was used of what may be used; lines without use and limit are left out."""
+def meters(
+    run: models.Run, moment: datetime.datetime, accounts: Sequence[models.Account]
+) -> tuple[run_models.Meter, ...]:
+    """Return what was used of what may be used; lines without use and limit are left out.
+
+    A limit holds for all attempts together, so what is reserved and left is that of their common account.
+    """
+    rests = {row.measure: run_limits.rest(row, run) for row in accounts if row.root_id is not None}
     active = run.active_seconds
     if run.status == lifecycle.Run.RUNNING and run.claimed_at is not None:
         active += max(0.0, (moment - run.claimed_at).total_seconds())
     budget = run.budget or {}
     lines = [
-        _meter("Turns", "count", run.steps, budget.get("steps")),
-        _meter("Tool calls", "count", run.calls, budget.get("calls")),
-        _meter("Tokens", "count", run.tokens_in + run.tokens_out, budget.get("tokens")),
+        _meter("Turns", "count", run.steps, budget.get("steps"), rests.get("steps", "")),
+        _meter("Tool calls", "count", run.calls, budget.get("calls"), rests.get("calls", "")),
+        _meter("Tokens", "count", run.tokens_in + run.tokens_out, budget.get("tokens"), rests.get("tokens", "")),
         _meter(
             "Cost",
             "money",
             now.dollars(run.cost_micro, known=run.cost_known),
             now.dollars(budget["cost_micro"], known=True) if "cost_micro" in budget else None,
+            rests.get("cost_micro", ""),
         ),
-        _meter("Time at work", "seconds", decimal.Decimal(round(active, 1)), budget.get("seconds")),
-    ]
+        _meter("Time at work", "seconds", decimal.Decimal(round(active, 1)), budget.get("seconds"),
+               rests.get("seconds", "")),
+        *(
+            _meter(budgets_page.label(row.measure), "count", run_limits.used(row, run), row.limit, rests[row.measure])
+            for row in accounts
+            if row.root_id is not None and measures.tool(row.measure)
+        ),
+    ]  # fmt: skip
     return tuple(line for line in lines if line.used or line.limit is not None or line.used is None)
 
 
 def _meter(
-    label: str, unit: str, used: decimal.Decimal | int | None, limit: decimal.Decimal | int | None
+    label: str,
+    unit: str,
+    used: decimal.Decimal | int | None,
+    limit: decimal.Decimal | int | None,
+    rest: str,
 ) -> run_models.Meter:
     percent = None
     if used is not None and limit:
@@ -149,6 +171,7 @@ def _meter(
         limit=None if limit is None else decimal.Decimal(limit),
         percent=percent,
         warn=percent is not None and percent >= WARN,
+        rest=rest,
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable
+
 from django.db.models import Q
 from django.utils import timezone
 
-from runs import measures, models
-from runs.selectors import now, run_models
+from runs import lifecycle, measures, models
+from runs.selectors import budgets_page, now, run_models
 
-WARN = 80
-"""From this many percent on the page warns."""
+WARN = budgets_page.WARN
 _HAVE = {
     "lineage": "This run has",
     "agent": "All runs of this agent have today",
@@ -17,17 +19,34 @@ _HAVE = {
 }
 
 
+def accounts(run: models.Run, moment: datetime.datetime) -> tuple[models.Account, ...]:
+    """Return what limits the run at this moment: its lineage's accounts, its agent's and everybody's of the day."""
+    today = moment.astimezone(timezone.get_default_timezone()).date()
+    rows = models.Account.objects.filter(
+        Q(root=run.root_id)
+        | Q(agent=run.agent_version.agent_id, day=today)
+        | Q(root=None, agent=None, day=today)
+    )
+    return tuple(sorted(rows, key=lambda row: (*_place(row), measures.place(row.measure))))
+
+
 def lines(run: models.Run) -> tuple[run_models.Limit, ...]:
     """Return one line for each limit, the run's own first."""
     moment = models.Installation.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=1)
-    today = moment.astimezone(timezone.get_default_timezone()).date()
-    agent = run.agent_version.agent_id
-    rows = models.Account.objects.filter(
-        Q(root=run.root_id) | Q(agent=agent, day=today) | Q(root=None, agent=None, day=today)
-    )
-    return tuple(
-        _line(row, run) for row in sorted(rows, key=lambda row: (*_place(row), measures.place(row.measure)))
-    )
+    return tuple(_line(row, run) for row in accounts(run, moment))
+
+
+def nearly(run: models.Run, rows: Iterable[models.Account]) -> tuple[str, ...]:
+    """Return the lines of those limits of the day that are nearly or wholly used up, while the run isn't over."""
+    if run.status in lifecycle.RUN_FINAL:
+        return ()
+    found = (_line(row, run) for row in rows if row.root_id is None)
+    return tuple(line.sentence for line in found if line.warn)
+
+
+def rest(row: models.Account, run: models.Run) -> str:
+    """Return what of a limit is reserved and left, in short."""
+    return budgets_page.gauge(row, unsettled=_unsettled(row, run)).rest
 
 
 def _place(row: models.Account) -> tuple[bool, bool]:

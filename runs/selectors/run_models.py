@@ -21,6 +21,7 @@ class Meter:
     limit: Amount | None
     percent: int | None
     warn: bool = False
+    rest: str = ""  # "20 reserved, 60 left"
 
 
 class Control(enum.StrEnum):
@@ -86,6 +87,7 @@ class RunHeader:
     control_blocked: str  # why there are none: "Operators may pause and stop runs."
     reviews: tuple[OpenReview, ...]
     meters: tuple[Meter, ...]
+    nearly: tuple[str, ...]  # limits of the day that are nearly or wholly used up
     steps_done: int
     steps_not_done: int  # by decision or by failure
     steps_total: int

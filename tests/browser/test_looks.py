@@ -10,7 +10,7 @@ import pytest
 
 from runs import causes, models
 from runs.transitions import desk as acts
-from runs.transitions import switches
+from runs.transitions import limits, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
@@ -68,6 +68,8 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     put_off_and_handed(who)
     factories.second(who)
     switches.pause_agent("receivables", True, reason="Wrong letterhead.", by=Actor(user=who.admin))
+    some = {"steps": 200, "cost_micro": 2_500_000, "calls:email.send": 0}
+    limits.set_limits("receivables", some, reason="Month end.", base=0, by=Actor(user=who.admin))
     desk = sit(who.admin, **SIZES[size])
     waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)
     paths = [
@@ -90,6 +92,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]
+    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

@@ -231,6 +231,11 @@ def account(**more: Any) -> models.Account:
     return models.Account.objects.create(**(given | more))
 
 
+def day_budget(**more: Any) -> models.DayBudget:
+    given: dict[str, Any] = {"number": 1, "limits": {}, "reason": "why", "created_by": user()}
+    return models.DayBudget.objects.create(**(given | more))
+
+
 def token(**more: Any) -> models.ApiToken:
     given: dict[str, Any] = {
         "person": more.pop("person", None) or user(),

@@ -91,6 +91,8 @@ IMPOSSIBLE: dict[str, Impossible] = {
         for account in [rows.account()]
         for _ in "ab"
     ],
+    "runs_daybudget_of_agent": lambda: twice(rows.day_budget, agent=rows.version().agent),
+    "runs_daybudget_of_everybody": lambda: twice(rows.day_budget),
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
     "runs_rehearsal_newest": lambda: twice(
         models.Rehearsal.objects.create,

@@ -58,6 +58,8 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
+    if name == "budget-agent":
+        return reverse(name, args=[house.asked.agent_version.agent.name])
     if name == "run-file":
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
         given = given or factories.demo_run(house.asked.created_by)

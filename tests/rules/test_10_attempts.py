@@ -27,6 +27,7 @@ from runs.transitions import (
     desk,
     edits,
     holds,
+    limits,
     plan_edits,
     redrives,
     refusals,
@@ -203,6 +204,8 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
             ["policy.changed"],
             lambda by: switches.set_policy({"version": 1, "rules": []}, reason="Stricter.", by=by),
         ),
+        "limits.set_limits": (
+            who.admin, ["budget.set"], lambda by: limits.set_limits("all", {}, reason="No.", base=0, by=by)),
         "switches.pause_all": (who.admin, ["switch.off"], lambda by: switches.pause_all(True, by=by, reason="Fire.")),
         "switches.pause_agent": (
             who.admin, ["switch.off"], lambda by: switches.pause_agent(agent, True, by=by, reason="Fire."),

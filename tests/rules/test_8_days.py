@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import threading
 from collections.abc import Callable
 
@@ -11,7 +12,8 @@ from django.db import connection
 
 from runs import lifecycle, measures, models
 from runs.engine import accounts, advance, verifier
-from runs.transitions import clocks, steps
+from runs.transitions import clocks, limits, starts, steps
+from runs.transitions.actor import Actor
 from tests import waiting
 from tests.engine import clockwork
 from tests.engine.conftest import answer, go, step
@@ -155,4 +157,36 @@ def test_8_1_one_question_for_a_days_limit_however_many_runs_reach_it(
         assert sorted(run.reason for run in others) == ["others", "review"]
         assert models.Review.objects.get(status="open").run in others
     assert accounts.differences() == []
+    verifier.verify()
+
+
+def test_8_1_two_processes_can_not_overspend_an_agents_day(
+    start: Start, person: Callable[..., models.User]
+) -> None:
+    """Two processes advance runs of one agent at once, under a limit that somebody sets: it holds to the turn."""
+    admin = person("ada", "admin")
+    first = start(*looks(3), budget={"steps": 1000})
+    agent = first.agent_version.agent
+    runs = [first]
+    for number in range(5):
+        by, token = Actor(user=first.created_by), f"more-{number}"
+        runs.append(starts.start_run(agent.name, input={}, title="More", by=by, token=token))
+    limits.set_limits(agent.name, {"steps": 9}, reason="A test.", base=0, by=Actor(user=admin))
+    connection.close()
+    pids = []
+    for number in range(2):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for run in [*runs[number:], *runs[:number]] * 3:
+                    advance.advance(run.pk)
+            finally:
+                os._exit(0)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0]
+    waiting.until(lambda: all(_rests(run) for run in runs), within=30)
+    row = models.Account.objects.get(agent=agent, measure="steps")
+    assert (row.limit, row.spent, row.advanced, row.over) == (9, 9, 0, 0)
+    assert sum(run.steps for run in models.Run.objects.all()) == 9
+    assert models.Review.objects.filter(status="open", kind="budget").count() == 1
     verifier.verify()
