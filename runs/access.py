@@ -157,6 +157,12 @@ def view_for(user: Person, view_id: int) -> models.SavedView:
     return _one(rows.first(), "view", view_id)
 
 
+def endpoint_for(user: Person, endpoint_id: int) -> models.Endpoint:
+    """Return an endpoint of the installation. Refuses 404 where there is none."""
+    see(user)
+    return _one(models.Endpoint.objects.filter(pk=endpoint_id).first(), "endpoint", endpoint_id)
+
+
 def token_of(secret: str) -> models.ApiToken | None:
     """Return the token with this secret that is in force, and its person narrowed to what it is for; else None."""
     digest = exact.digest_bytes(secret.encode("utf-8", "surrogatepass"))

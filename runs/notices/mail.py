@@ -13,8 +13,8 @@ from email.utils import format_datetime, parseaddr
 from django.conf import settings
 
 from runs import models
-from runs.notices import words
 from runs.notices.failing import NotTaken
+from runs.selectors import notice_words as words
 from runs.tools import contract, mail_server
 
 MOST = 50

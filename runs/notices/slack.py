@@ -11,10 +11,11 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models, telling
 from runs.models import cards
-from runs.notices import http, words
+from runs.notices import http
 from runs.notices.failing import NotTaken
+from runs.selectors import notice_words as words
 from runs.tools import filerefs
-from runs.transitions import answers, clock_time, notice_audience
+from runs.transitions import answers, clock_time, notice_audience, notices
 
 LONGEST = 2900
 """Of one part of a message. Slack cuts off at 3,000, and what is decided on is never cut."""
@@ -26,7 +27,7 @@ Block = dict[str, Any]
 def sending(row: models.Delivery) -> Callable[[], str]:
     """Return what sends the message and returns its time stamp, by which it can be changed later."""
     notice = row.notice
-    if row.target.startswith("https://") or row.target.startswith("http://"):
+    if notice.kind == notices.REPLY:
         return _answer(row.target, notice.content)
     if notice.kind in notice_audience.CLOSED:
         return _closing(notice)

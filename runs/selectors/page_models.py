@@ -32,6 +32,8 @@ class Shell:
     is_admin: bool = False
     can_audit: bool = False
     can_switch: bool = False
+    can_tell: bool = False
+    unread: int = 0  # notices that this person hasn't looked at
     groups: tuple[str, ...] = ()
     halted: str = ""  # why no effect starts anywhere, where the database is the reason
     paused: str = ""  # "The tool “Send an e-mail” is paused."

@@ -87,7 +87,7 @@ def profile(viewer: deciding.Viewer) -> ProfilePage:
         page_models.Fact(label="Groups", value=", ".join(sorted(viewer.roles))),
     ]
     return ProfilePage(
-        tabs=_tabs("settings"),
+        tabs=tabs("settings"),
         facts=tuple(facts),
         may=tuple(words for act, words in WORDS.items() if viewer.may(act)),
         tokens=live.count(),
@@ -105,7 +105,7 @@ def tokens(viewer: deciding.Viewer, params: Mapping[str, str], *, days: tuple[in
     found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep=keep)
     whose = (("Mine", "", not everybody), ("Everybody's", "of=everybody", everybody)) if manages else ()
     return TokensPage(
-        tabs=_tabs("tokens"),
+        tabs=tabs("tokens"),
         rows=tuple(_row(row) for row in found),
         page=paging,
         whose=tuple(
@@ -127,8 +127,9 @@ def tokens(viewer: deciding.Viewer, params: Mapping[str, str], *, days: tuple[in
     )
 
 
-def _tabs(current: str) -> tuple[page_models.Tab, ...]:
-    names = (("settings", "Profile"), ("tokens", "API tokens"))
+def tabs(current: str) -> tuple[page_models.Tab, ...]:
+    """Return the pages of the settings."""
+    names = (("settings", "Profile"), ("notifications", "Notifications"), ("tokens", "API tokens"))
     return tuple(
         page_models.Tab(name=name, label=label, count=None, current=name == current, query="")
         for name, label in names

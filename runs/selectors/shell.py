@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runs import models, rights
-from runs.selectors import deciding, page_models, queue, switched
+from runs.selectors import deciding, notices, page_models, queue, switched
 
 
 def _halted(row: models.Installation | None) -> str:
@@ -15,13 +15,17 @@ def _halted(row: models.Installation | None) -> str:
 
 def shell(viewer: deciding.Viewer) -> page_models.Shell:
     """Return the frame's facts: the length of the queue and what this person may do."""
-    row = models.Installation.objects.get(pk=1) if viewer.roles else None
+    row = None
+    if viewer.roles:
+        row = models.Installation.objects.annotate(unread=notices.unread(viewer.user)).get(pk=1)
     return page_models.Shell(
         queue_count=queue.badge(viewer) if viewer.may(rights.Act.VIEW) else 0,
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         can_audit=viewer.may(rights.Act.AUDIT),
         can_switch=viewer.may(rights.Act.SWITCH),
+        can_tell=viewer.may(rights.Act.NOTICES),
+        unread=row.unread if row is not None else 0,
         groups=tuple(sorted(viewer.roles)),
         halted=_halted(row),
         paused=switched.banner(row.switches) if row is not None else "",

@@ -29,6 +29,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
 FINAL = 3
+SLACK = "slack"
 OVERTAKEN = {
     "denied": "it is forbidden now.",
     "again": "what was approved so far doesn't count any more, and it is asked again.",
@@ -140,9 +141,11 @@ def _voted(review: models.Review, people: list[models.User]) -> bool:
 
 def check_door(review: models.Review, answer: Answer, by: Actor) -> None:
     """Refuse (NotYours) what no token can give: the release of something final needs somebody who has signed in."""
-    if by.token is not None and review.tier >= FINAL and answer.verdict in {APPROVE, ABSENT_DO}:
+    elsewhere = by.token is not None or by.channel == SLACK
+    if elsewhere and review.tier >= FINAL and answer.verdict in {APPROVE, ABSENT_DO}:
+        what = "a token" if by.token is not None else "a message"
         raise NotYours(
-            "At tier 3 only somebody who has signed in releases it, on its page; a token can reject it."
+            f"At tier 3 only somebody who has signed in releases it, on its page; {what} can reject it."
         )
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import CharField, Exists, F, OuterRef, Value
 from django.db.models.functions import Cast, Concat, Greatest
 
-from runs import exact, lifecycle, models, telling
+from runs import exact, hints, lifecycle, models, telling
 from runs.transitions import attempts, audit, clock_time, notice_audience, notice_body
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -21,7 +21,7 @@ Status, Channel = models.Delivery.Status, models.Delivery.Channel
 BATCH = 50
 KEPT = datetime.timedelta(days=30)
 LONGEST_PAUSE = 6 * 3600.0
-HEAD, TEST = "audit.head", "test"
+HEAD, TEST, REPLY = "audit.head", "test", "reply"
 
 
 def spread() -> int:
@@ -154,6 +154,17 @@ def note(kind: str, *, content: Mapping[str, Any], once: str) -> None:
     with committing("notice"):
         row = models.Notice(kind=kind, content=exact.stored(exact.canonical(dict(content))), once=once)
         models.Notice.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def reply(address: str, text: str, *, replace: bool) -> None:
+    """Answer an interaction in Slack through the address that it came with; a worker sends it, never the page."""
+    if not 0 < len(address) <= 300:
+        return
+    with committing("notice_reply"):
+        content = {"text": text, "replace": replace}
+        notice = models.Notice.objects.create(kind=REPLY, content=content, spread_at=clock_time.now())
+        models.Delivery.objects.create(notice=notice, channel=Channel.SLACK, target=address)
+        hints.deliver()
 
 
 def note_late() -> int:

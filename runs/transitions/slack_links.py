@@ -23,7 +23,9 @@ def code(*, by: Actor) -> str:
     """Return a new one-time code, shown once; the one before it is good for nothing. Refuses NotYours."""
     roles = by.user.roles() if by.user is not None and by.token is None else frozenset()
     if not (rights.may(roles, rights.Act.DECIDE) or rights.may(roles, rights.Act.ANSWER_FAILURE)):
-        raise NotYours("Only somebody who is asked questions may link their Slack account.")
+        raise NotYours(
+            "You are asked nothing there; people in the group “reviewer”, “operator” or “admin” can link their account."
+        )
     assert by.user is not None
     text = secrets.token_urlsafe(12)
     with committing("slack_code"):

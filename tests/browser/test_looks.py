@@ -88,7 +88,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]
     paths += [f"/runs/{house.failed.pk}/redrive/", f"/runs/{house.done.pk}/redrive/?checkpoint=2"]
     paths += [f"/runs/{factories.dry(who.operator).pk}/dry-run/"]
-    paths += ["/settings/", "/settings/tokens/"]
+    paths += ["/settings/", "/settings/tokens/", "/settings/notifications/", "/notices/", "/outgoing/"]
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]

@@ -15,7 +15,9 @@ from tests.pages.conftest import As
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
-OPEN_TO_ALL = {"login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404, "join": 404}
+OPEN_TO_ALL = {
+    "login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404, "join": 404, "slack": 405,
+}  # fmt: skip
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-answer": {"reviewer", "admin"},
@@ -36,6 +38,12 @@ ONLY_POST = {
     "delegation-end": set(SEEING),
     "shift-end": {"admin"},
     "token-revoke": set(SEEING),
+    "notice-test": set(SEEING),
+    "notices-seen": set(SEEING),
+    "slack-link": {"reviewer", "operator", "admin"},
+    "outgoing-member": {"admin"},
+    "endpoint-act": {"admin"},
+    "delivery-again": {"admin"},
 }
 AUDITED = {"audit", "run-dossier"}
 STREAM = "events"  # has tests of its own: it never ends
@@ -66,7 +74,9 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
     if name == "person":
         return reverse(name, args=[house.asked.created_by_id])
-    if name in {"view-change", "token-revoke", "delegation-end", "shift-end"}:
+    if name in {
+        "view-change", "token-revoke", "delegation-end", "shift-end", "endpoint-act", "delivery-again",
+    }:  # fmt: skip
         return reverse(name, args=[1])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
         return reverse(name, args=[house.asked.pk, 1])
@@ -89,7 +99,7 @@ def expected(name: str, role: str) -> int:
         return 200 if role in {"operator", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403
-    if name in {"policies-edit", "person"} and role in SEEING:
+    if name in {"policies-edit", "person", "outgoing"} and role in SEEING:
         return 200 if role == "admin" else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
@@ -131,7 +141,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         client.force_login(who.named(role))
         args = (
             []
-            if name in {"view-save", "audit-check"}
+            if name
+            in {"view-save", "audit-check", "notice-test", "notices-seen", "slack-link", "outgoing-member"}
             else [review.pk]
             if name.startswith("review-")
             else [review.run_id]
@@ -146,6 +157,10 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
         elif name == "audit-check":
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
+        elif name == "slack-link":
+            assert response.status_code == 200  # a code, on this one answer
+        elif name == "delivery-again":
+            assert response.status_code == 409  # there is none that was given up
         elif name in {
             "run-undo",
             "run-retry",
@@ -155,9 +170,10 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             "token-revoke",
             "delegation-end",
             "shift-end",
+            "endpoint-act",
         }:
-            assert response.status_code == 404  # no effect is named, no dry run, no such view or token
-        elif name in {"review-snooze", "review-hand-over", "view-save"}:
+            assert response.status_code == 404  # nothing of that number is there
+        elif name in {"review-snooze", "review-hand-over", "view-save", "notice-test", "outgoing-member"}:
             assert response.status_code == 422  # no time, nobody, nothing named
         else:
             assert response.status_code == 303

@@ -70,7 +70,8 @@ def of(notice: models.Notice) -> Told:
 def title(notice: models.Notice) -> str:
     """Return the line and, where there is one, what it is about."""
     told = of(notice)
-    about = next((value for name, value in told.facts if name in {"What", "Run", "Switch"}), "")
+    facts = dict(told.facts)
+    about = facts.get("What") or facts.get("Switch") or (f"run {facts['Run']}" if "Run" in facts else "")
     return f"{told.line}: {about}" if about else told.line
 
 
