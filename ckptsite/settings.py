@@ -236,6 +236,12 @@ CKPTSITE: dict[str, float] = {
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
 }
 CKPTSITE_API_RATE = env.integer("CKPTSITE_API_RATE", 600, minimum=1)  # requests a minute, for each token
+# Requests a minute to pages: of one person, and from one address whoever it is.
+CKPTSITE_PAGE_RATE = env.integer("CKPTSITE_PAGE_RATE", 1200, minimum=1)
+CKPTSITE_ADDRESS_RATE = env.integer("CKPTSITE_ADDRESS_RATE", 6000, minimum=1)
+# Bytes that one request may carry: a file of the largest size in base64, or two as they are.
+CKPTSITE_BODY = env.integer("CKPTSITE_BODY", 50_000_000, minimum=1)
+DATA_UPLOAD_MAX_NUMBER_FILES = 20
 # What the whole installation may use on one day; what isn't named isn't limited.
 CKPTSITE_DAY_BUDGET = env.limits(
     "CKPTSITE_DAY_BUDGET", among=("steps", "calls", "tokens", "cost_micro", "seconds")

@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 
 from runs import access, problems
 from runs.transitions import refusals, tokens
-from runs.views import errors, turned_away
+from runs.views import errors, limits, turned_away
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,9 @@ class PageMiddleware:
         return later()
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """Turn a program away that has sent its token to a page: whatever else it sends, no page takes it in."""
+        """Turn away who asks too often, and a program that has sent its token to a page: no page takes it in."""
+        if (wait := limits.wait(request)) and not problems.concerns(request.path):
+            return errors.too_many(request, wait)
         token = request.headers.get("Authorization", "").partition(" ")[2].strip()
         if not token.startswith(tokens.MARK) or problems.concerns(request.path):
             return None

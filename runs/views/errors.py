@@ -83,6 +83,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return draw(request, 403, template="403_csrf.html")
 
 
+def too_many(request: HttpRequest, wait: int) -> HttpResponse:
+    """429 with the seconds to wait."""
+    response = draw(request, 429, sentence=f"Please wait {wait} seconds.")
+    response["Retry-After"] = str(wait)
+    return response
+
+
 def token_on_page(request: HttpRequest) -> HttpResponse:
     """403 for a token that was sent to a page."""
     return draw(request, 403, sentence="A token opens the API only. Pages are for people who sign in.")

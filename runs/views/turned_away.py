@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 _CODES: dict[type, str] = {access.Forbidden: "not_yours", access.NoGroup: "no_group"}
 
 
-def noted(request: HttpRequest, refusal: Exception | str) -> None:
+def noted(request: HttpRequest, refusal: Exception | str, *, code: str = "forged") -> None:
     """Write down that somebody was turned away at a page, unless the transition that refused it has done so.
 
     A database that is away keeps nobody from hearing why they were turned away.
@@ -32,7 +32,7 @@ def noted(request: HttpRequest, refusal: Exception | str) -> None:
         if isinstance(refusal, refusals.Refused):
             attempts.of_refused(refusal, act=name, subject=subject, by=by)
         else:
-            code = _CODES.get(type(refusal), "forged")
+            code = _CODES.get(type(refusal), code)
             attempts.note(name, code=code, reason=str(refusal), subject=subject, by=by)
     except (OperationalError, InterfaceError) as error:
         log.warning("refusal_not_kept", act=name, error=f"{type(error).__name__}: {error}")
