@@ -118,7 +118,7 @@ def test_ten_thousand_questions_of_one_agent_leave_the_inbox_usable(who: factori
         cursor.execute("ANALYZE runs_review")
     page = text(client, place)
     after = quickest(client, place)
-    assert after < 0.2 or after < 3 * before, (before, after)  # others may use this machine meanwhile
+    assert after < 0.2 or after < 5 * before, (before, after)  # others may use this machine meanwhile
     assert page.count("data-row") < 120  # the rest is on later pages
     agent = other.run.agent_version.agent.name
     for narrowed in (f"?agent={agent}", "?q=needle"):

@@ -34,7 +34,7 @@ def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
         assert response["Retry-After"]
         assert "Runs wait and lose nothing" in response.content.decode()
     monkeypatch.undo()
-    monkeypatch.setattr(queue, "counts", away)  # first asked for in the middle of drawing the page
+    monkeypatch.setattr(queue, "badge", away)  # first asked for in the middle of drawing the page
     assert client.get(reverse("runs")).status_code == 503
 
 
