@@ -4,6 +4,8 @@ from typing import Any
 
 import structlog
 
+from runs import redaction
+
 _SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -11,6 +13,10 @@ _SHARED: list[structlog.typing.Processor] = [
     structlog.stdlib.ExtraAdder(),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+
+
+def _without_secrets(_logger: Any, _method: str, line: Any) -> Any:
+    return redaction.clean(line)
 
 
 def bind(*, run: int | None = None, action: int | None = None) -> None:
@@ -65,6 +71,7 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
                     with_role,
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     *renderers,
+                    _without_secrets,
                 ],
                 "foreign_pre_chain": _SHARED,
             }

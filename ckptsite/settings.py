@@ -17,6 +17,11 @@ _data = folder.Folder(CKPTSITE_DATA)
 # Secrets: given, or made once as files in the data folder. Losing SECRET_KEY costs sessions only.
 SECRET_KEY = env.text("SECRET_KEY") or folder.secret(_data, "secret_key")
 KEY_HMAC = (env.text("CKPTSITE_KEY_HMAC") or folder.secret(_data, "key_hmac")).encode()
+# Under the first of these what is kept of secrets is encrypted; the others still open what is older.
+CKPTSITE_SECRETS_KEYS = env.text("CKPTSITE_SECRETS_KEYS")
+if not CKPTSITE_SECRETS_KEYS:
+    folder.secret(_data, "secrets_keys")
+CKPTSITE_SECRETS_KEYS_PATH = _data.root / "secrets_keys"
 AUDIT_HMAC = (env.text("CKPTSITE_AUDIT_HMAC") or folder.secret(_data, "audit_hmac")).encode()
 
 # Address: one setting says where people reach the pages.

@@ -35,6 +35,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.AUDIT: "read the audit trail",
     rights.Act.SWITCH: "use the switches",
     rights.Act.BUDGETS: "set what may be used in a day",
+    rights.Act.SECRETS: "keep secrets",
     rights.Act.POLICIES: "change the policy",
     rights.Act.PEOPLE: "manage people",
     rights.Act.NOTICES: "change whom ckptsite tells",

@@ -29,6 +29,7 @@ class Act(StrEnum):
     AUDIT = "audit"
     SWITCH = "switch"
     BUDGETS = "budgets"
+    SECRETS = "secrets"
     POLICIES = "policies"
     PEOPLE = "people"
     NOTICES = "notices"
@@ -50,6 +51,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.AUDIT: frozenset({AUDITOR, ADMIN}),
     Act.SWITCH: frozenset({ADMIN}),
     Act.BUDGETS: frozenset({ADMIN}),
+    Act.SECRETS: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
     Act.NOTICES: frozenset({ADMIN}),

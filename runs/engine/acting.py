@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, planner, points, state
-from runs.engine import carrying, keeping, origin, outside, preparing, verdicts
+from runs import exact, models, planner, points, redaction, state
+from runs.engine import carrying, keeping, origin, outside, preparing, secrets, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -65,10 +65,20 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
         reason = "the time for sending had passed before it was sent"
         _store_absent(claim, call, intent, beat, reason=reason, again=True)
         return None
-    ctx = Context(run_id=front.run.pk, timeout=left, key=intent.key, attempt=intent.attempt)
+    agent = front.agent.name
+    ctx = Context(
+        run_id=front.run.pk, timeout=left, agent=agent, tool=tool.name, key=intent.key, attempt=intent.attempt
+    )
+
     within = left + grace * 1.5
     receipt = _send(
-        claim, call, intent, beat, lambda: outside.act(lambda: tool.run(effect.args, ctx), within=within)
+        claim,
+        call,
+        intent,
+        beat,
+        lambda: outside.act(
+            lambda: tool.run(secrets.filled(tool, effect.args, agent=agent), ctx), within=within
+        ),
     )
     if receipt is None:
         return None
@@ -151,10 +161,11 @@ def _send(
         return stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
-        _store_absent(claim, call, intent, beat, reason=error.reason, again=again, key_used=error.key_used)
+        reason = redaction.clean(error.reason)
+        _store_absent(claim, call, intent, beat, reason=reason, again=again, key_used=error.key_used)
         return None
     except Exception as error:  # after the intent everything that isn't proven is unknown
-        reason = f"{type(error).__name__}: {error}"
+        reason = redaction.of_error(error)
         log.warning("outcome_unknown", action_id=intent.action_id, error=reason)
         steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
         return None
@@ -199,19 +210,24 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
     args = preparing.arguments_of(action, tool)
     timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
     keys = action.occurrence.all_keys()
-    ctx = Context(run_id=front.run.pk, timeout=timeout)
+    agent = front.agent.name
+    ctx = Context(run_id=front.run.pk, timeout=timeout, agent=agent, tool=tool.name)
+
     try:
         points.reach("lookup.before_run")
-        receipt = outside.look(lambda: tool.lookup(args, keys, ctx), beat=beat, timeout=timeout)
+        receipt = outside.look(
+            lambda: tool.lookup(secrets.filled(tool, args, agent=agent), keys, ctx),
+            beat=beat,
+            timeout=timeout,
+        )
         points.reach("lookup.after_run")
     except (LostAuthority, outside.Dropped):
         raise
     except Exception as error:  # a look-up that fails says nothing
-        log.warning(
-            "lookup_failed", run=front.run.pk, action_id=action.pk, error=f"{type(error).__name__}: {error}"
-        )
+        said = redaction.of_error(error)
+        log.warning("lookup_failed", run=front.run.pk, action_id=action.pk, error=said)
         if move.absence_counts:
-            why = f"Looking it up failed: {type(error).__name__}: {error}"
+            why = f"Looking it up failed: {said}"
             steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)
         return
     if receipt is not None:
@@ -242,7 +258,7 @@ def stored_receipt(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt as the exact JSON that is stored."""
     text = exact.canonical({"summary": receipt.summary, "value": receipt.value}, limit=None)
     found: dict[str, Any] = exact.stored(text)
-    return found
+    return redaction.clean(found)
 
 
 def settle_seconds(tool: Tool) -> float:

@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from runs import lifecycle, models, planner, state
+from runs import lifecycle, models, planner, redaction, state
 from runs.engine import (
     acting,
     asking,
@@ -255,7 +255,7 @@ def _hand_back(claim: steps.Claim, error: Exception) -> None:
     if connection.in_atomic_block:  # only when a caller wrapped the engine, which nobody may
         raise error
     try:
-        steps.later(claim, reason="error", after=2.0, trouble=f"{type(error).__name__}: {error}")
+        steps.later(claim, reason="error", after=2.0, trouble=redaction.of_error(error))
     except Exception as second:  # the database is gone, most likely
         log.warning("hand_back_failed", error=f"{type(second).__name__}: {second}")
         connection.close()

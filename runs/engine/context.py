@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from runs import exact, models
+from runs import exact, models, redaction
+from runs.engine import secrets
 from runs.tools import filerefs
 from runs.tools.contract import FileRef
 from runs.transitions import starts
@@ -13,8 +14,11 @@ from runs.transitions import starts
 class Context:
     """The engine's side of the tool contract's Context."""
 
-    def __init__(self, *, run_id: int, timeout: float, key: str = "", attempt: int = 1) -> None:
+    def __init__(
+        self, *, run_id: int, timeout: float, agent: str, tool: str, key: str = "", attempt: int = 1
+    ) -> None:
         self._run_id = run_id
+        self._agent, self._tool = agent, tool
         self._key = key
         self._attempt = attempt
         self._deadline = time.monotonic() + timeout
@@ -49,7 +53,14 @@ class Context:
 
     def attach(self, name: str, content: bytes) -> FileRef:
         """Return the name of bytes that this call made; ValueError for more than a call may make."""
-        return self.made.add(name, content)
+        return self.made.add(redaction.clean(name), redaction.clean_bytes(content))
+
+    def secret(self, name: str) -> str:
+        """Return the value of a secret that this tool needs; PermissionError where this agent may not use it in it."""
+        try:
+            return secrets.value_of(name, agent=self._agent, tool=self._tool)
+        except secrets.NotFilledIn as error:
+            raise PermissionError(str(error)) from None
 
     def keep(self) -> None:
         """Keep what the call has made; asked of the engine's own thread, before the receipt that names it is stored."""

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, points, state
+from runs import exact, models, points, redaction, state
 from runs.engine import frontier as frontiers
 from runs.engine import gates, history, outside, undoing, verdicts
 from runs.engine.context import Context
@@ -93,11 +93,11 @@ def arguments_of(action: models.Action, tool: Tool, held: Any = None) -> Any:
 
 def preview_of(front: frontiers.Frontier, tool: Tool, args: Any, beat: Heartbeat) -> Mapping[str, Any] | None:
     """Return what will happen, as exact JSON, or None where the tool can't say."""
-    timeout, ctx = _looking(front)
+    timeout, ctx = _looking(front, tool)
     points.reach("preview.before_run")
     shown = outside.look(lambda: tool.preview(args, ctx), beat=beat, timeout=timeout)
     points.reach("preview.after_run")
-    return exact.stored(exact.canonical(shown.as_json())) if shown is not None else None
+    return redaction.clean(exact.stored(exact.canonical(shown.as_json()))) if shown is not None else None
 
 
 def precondition_of(
@@ -106,11 +106,11 @@ def precondition_of(
     """Return the part of the world that the decision rests on, as exact JSON, or None."""
     if not tool.has_precondition():
         return None
-    timeout, ctx = _looking(front)
+    timeout, ctx = _looking(front, tool)
     points.reach("precondition.before_run")
     found = outside.look(lambda: tool.precondition(args, ctx), beat=beat, timeout=timeout)
     points.reach("precondition.after_run")
-    return None if found is None else exact.stored(exact.canonical(dict(found)))
+    return None if found is None else redaction.clean(exact.stored(exact.canonical(dict(found))))
 
 
 def _prepared(
@@ -128,10 +128,8 @@ def _prepared(
     except (LostAuthority, outside.Dropped):
         raise
     except Exception as error:  # a preview that fails is said, never hidden, and never stops the question
-        log.warning(
-            "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
-        )
-        notes.append(f"What will happen could not be worked out: {error}")
+        log.warning("preview_failed", run=front.run.pk, tool=action.tool, error=redaction.of_error(error))
+        notes.append(redaction.clean(f"What will happen could not be worked out: {error}"))
     past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
     doubts = [sentence for sentence in (undoing.why(action), *past.reasons) if sentence]
     if action.duplicate_of:
@@ -176,6 +174,6 @@ def considered(front: frontiers.Frontier, action: models.Action, args: Any, prev
     )
 
 
-def _looking(front: frontiers.Frontier) -> tuple[float, Context]:
+def _looking(front: frontiers.Frontier, tool: Tool) -> tuple[float, Context]:
     timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
-    return timeout, Context(run_id=front.run.pk, timeout=timeout)
+    return timeout, Context(run_id=front.run.pk, timeout=timeout, agent=front.agent.name, tool=tool.name)

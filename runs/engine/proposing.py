@@ -22,6 +22,7 @@ from runs.engine import (
     preparing,
     refused,
     results,
+    secrets,
     verdicts,
 )
 from runs.engine import frontier as frontiers
@@ -206,6 +207,8 @@ def check(
         return _refused(call, arguments, str(error))
     arguments = exact.stored(text)
     args = tool.parse(arguments)
+    if unfit := secrets.refusal(arguments, agent=front.agent.name, tool=tool.name):
+        return _refused(call, arguments, unfit)
     identity = exact.kept(exact.canonical(tool.identity_of(args)))
     digest = exact.digest_of(identity)
     risky = tool.risk() > 0

@@ -12,8 +12,8 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, points, state
-from runs.engine import carrying, outside, proposing
+from runs import exact, points, redaction, state
+from runs.engine import carrying, outside, proposing, secrets
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -63,7 +63,7 @@ def read(
             if asked is None:
                 following = None
             else:
-                run = partial(asked.tool.run, asked.args, asked.ctx)
+                run = partial(_filled, asked.tool.run, asked, front.agent.name)
                 points.reach("read.before_run")
                 looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
                 started += 1
@@ -85,14 +85,20 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
     timeout = (
         tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE["READ_TIMEOUT"])
     )
-    ctx = Context(run_id=front.run.pk, timeout=timeout)
+    ctx = Context(run_id=front.run.pk, timeout=timeout, agent=front.agent.name, tool=tool.name)
     return Asked(call=call, tool=tool, args=args, timeout=timeout, ctx=ctx)
+
+
+def _filled(run: Callable[[Any, Any], Receipt], asked: Asked, agent: str) -> Receipt:
+    """Run the read with its secrets filled in, in the thread that looks."""
+    return run(secrets.filled(asked.tool, asked.args, agent=agent), asked.ctx)
 
 
 def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:
     """Return summary and exact value of what the read returns, beside the engine, in a thread of its own."""
     receipt = run()
-    return receipt.summary, exact.stored(exact.canonical(receipt.value, limit=None))
+    value = exact.stored(exact.canonical(receipt.value, limit=None))
+    return redaction.clean(receipt.summary), redaction.clean(value)
 
 
 def _store(
@@ -113,12 +119,13 @@ def _store(
     try:
         summary, value = look.result()
     except DidNotHappen as error:
+        reason = redaction.clean(error.reason)
         steps.read_failed(
-            claim, call.id, tool=call.tool, step=call.step, reason=error.reason, final=True, retry_at=None
+            claim, call.id, tool=call.tool, step=call.step, reason=reason, final=True, retry_at=None
         )
         return None
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
-        reason = f"{type(error).__name__}: {error}"
+        reason = redaction.of_error(error)
         log.warning("read_failed", tool=call.tool, error=reason)
         final = call.failures + 1 >= TRIES
         again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)

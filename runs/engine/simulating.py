@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from runs import jsonschemas, samples, state
+from runs import jsonschemas, redaction, samples, state
 from runs.engine import frontier as frontiers
 from runs.engine import gates, history, outside, preparing, verdicts
 from runs.engine.heartbeat import Heartbeat
@@ -42,10 +42,8 @@ def _simulated(
     except (LostAuthority, outside.Dropped):
         raise
     except Exception as error:  # as on a review: a preview that fails is said, and stops nothing
-        log.warning(
-            "preview_failed", run=front.run.pk, tool=action.tool, error=f"{type(error).__name__}: {error}"
-        )
-        summary = f"{summary} (what would happen could not be worked out: {error})"
+        log.warning("preview_failed", run=front.run.pk, tool=action.tool, error=redaction.of_error(error))
+        summary = redaction.clean(f"{summary} (what would happen could not be worked out: {error})")
     about = preparing.considered(front, action, args, lambda: shown)
     past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
     again = "This looks like something that was already proposed or done in this run."

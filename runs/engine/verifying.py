@@ -5,8 +5,8 @@ from __future__ import annotations
 import structlog
 from django.conf import settings
 
-from runs import models, points
-from runs.engine import origin, outside, preparing
+from runs import models, points, redaction
+from runs.engine import origin, outside, preparing, secrets
 from runs.engine.context import Context
 from runs.tools import contract
 from runs.transitions import verifications
@@ -29,14 +29,15 @@ def verify(verification_id: int) -> bool:
     try:
         found = _look(row.occurrence)
     except Exception as error:  # what can't be looked at is said, and nothing follows from it
-        log.warning("not_read_back", verification=row.pk, error=f"{type(error).__name__}: {error}")
-        verifications.done(row.pk, outcome=Outcome.UNREADABLE, said=f"It could not be read back: {error}")
+        log.warning("not_read_back", verification=row.pk, error=redaction.of_error(error))
+        said = redaction.clean(f"It could not be read back: {error}")
+        verifications.done(row.pk, outcome=Outcome.UNREADABLE, said=said)
         return True
     if found is None:
         verifications.done(row.pk, outcome=Outcome.UNREADABLE, said="Its tool can't say here.")
     else:
         outcome = Outcome.HOLDS if found.holds else Outcome.DIFFERS
-        verifications.done(row.pk, outcome=outcome, said=found.summary)
+        verifications.done(row.pk, outcome=outcome, said=redaction.clean(found.summary))
     return True
 
 
@@ -53,8 +54,14 @@ def _look(row: models.Occurrence) -> contract.Verification | None:
     known = occurrences.receipt(row)
     receipt = contract.Receipt(summary=str(known.get("summary", "")), value=known.get("value"))
     timeout = float(settings.CKPTSITE["READ_TIMEOUT"])
-    ctx = Context(run_id=action.run_id, timeout=timeout, key=row.key)
+    agent = action.run.agent_version.agent.name
+    ctx = Context(run_id=action.run_id, timeout=timeout, agent=agent, tool=tool.name, key=row.key)
+
     points.reach("verify.before_run")
-    found = outside.look(lambda: tool.verify(args, receipt, ctx), beat=outside.Unclaimed(), timeout=timeout)
+    found = outside.look(
+        lambda: tool.verify(secrets.filled(tool, args, agent=agent), receipt, ctx),
+        beat=outside.Unclaimed(),
+        timeout=timeout,
+    )
     points.reach("verify.after_run")
     return found

@@ -25,7 +25,9 @@ def before(review: models.Review, arguments: Mapping[str, Any]) -> tuple[review_
     return tuple(
         review_models.Beside(
             occurrence=item["occurrence"],
-            heading=_heading(same=same, differs=item["arguments"] != arguments),
+            heading="The same was done before, with other arguments"
+            if same
+            else "An earlier attempt did something that may be just this",
             what=item["receipt"] or item["title"],
             run_id=item["run"],
             at=settled.get(item["occurrence"]),
@@ -35,12 +37,6 @@ def before(review: models.Review, arguments: Mapping[str, Any]) -> tuple[review_
         )
         for item, same in items
     )
-
-
-def _heading(*, same: bool, differs: bool) -> str:
-    if not same:
-        return "An earlier attempt did something that may be just this"
-    return "The same was done before, with other arguments" if differs else "The same was done before"
 
 
 def marked(review: models.Review) -> bool:

@@ -41,6 +41,10 @@ class Context:
             raise FileNotFoundError(f"The proof was not given the file {ref.path!r}.")
         return self.files[ref.sha256]
 
+    def secret(self, name: str) -> str:
+        """Return what stands for a secret's value in a proof."""
+        return f"the value of secret://{name}"
+
     def attach(self, name: str, content: bytes) -> FileRef:
         """Return the name of the bytes; a trial doesn't keep them."""
         return filerefs.made(name, content)

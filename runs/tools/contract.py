@@ -130,6 +130,13 @@ class Context(Protocol):
         """Return the bytes that `ref` names by digest; FileNotFoundError if they aren't kept."""
         ...
 
+    def secret(self, name: str) -> str:
+        """Return the value of a secret; PermissionError where this agent may not use it in this tool.
+
+        It is taken out of receipts, errors and log lines as it is and in the usual encodings; put it nowhere else.
+        """
+        ...
+
     def attach(self, name: str, content: bytes) -> FileRef:
         """Return the name of bytes that this call made, to be put into its receipt's value; ValueError for too many.
 

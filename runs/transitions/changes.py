@@ -21,8 +21,9 @@ def told(action: models.Action) -> str:
 
 def _told(before: models.Revision, after: models.Revision) -> str:
     who = after.author.get_username() if after.author is not None else "Somebody"
-    why = f" Reason: {after.reason}" if after.reason else ""
-    return f"{who} changed the arguments: {between(before.arguments, after.arguments)}.{why}"
+    return (
+        f"{who} changed your arguments: {between(before.arguments, after.arguments)}. Reason: {after.reason}"
+    )
 
 
 def between(before: Any, after: Any) -> str:

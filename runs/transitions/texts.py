@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from runs import redaction
 from runs.transitions.refusals import Invalid
 
 MAX_TYPED = 10_000
@@ -37,5 +38,5 @@ def storable(text: str, *, limit: int | None = None) -> str:
 
     Only for titles and messages. What is approved and what runs stays in exact JSON, which holds every character.
     """
-    shown = _UNSTORABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    shown = _UNSTORABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", redaction.clean(text))
     return shown if limit is None else shown[:limit]

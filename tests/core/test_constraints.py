@@ -93,6 +93,9 @@ IMPOSSIBLE: dict[str, Impossible] = {
     ],
     "runs_daybudget_of_agent": lambda: twice(rows.day_budget, agent=rows.version().agent),
     "runs_daybudget_of_everybody": lambda: twice(rows.day_budget),
+    "runs_secret_has_source": lambda: models.Secret.objects.create(
+        name="crm", source="table", uses=[], changed_by=rows.user()
+    ),
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
     "runs_rehearsal_newest": lambda: twice(
         models.Rehearsal.objects.create,

@@ -27,7 +27,6 @@ from runs.transitions import (
     desk,
     edits,
     holds,
-    limits,
     plan_edits,
     redrives,
     refusals,
@@ -44,7 +43,7 @@ from runs.transitions.actor import Actor
 from tests import architecture, factories
 from tests.core.tampering import unhindered
 from tests.engine.conftest import go, step
-from tests.rules import notice_scenes, team_scenes
+from tests.rules import more, notice_scenes, team_scenes
 from tests.rules.branching import checkpoint, through
 from tests.rules.test_4_plan_edits import named, plan
 
@@ -204,8 +203,6 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
             ["policy.changed"],
             lambda by: switches.set_policy({"version": 1, "rules": []}, reason="Stricter.", by=by),
         ),
-        "limits.set_limits": (
-            who.admin, ["budget.set"], lambda by: limits.set_limits("all", {}, reason="No.", base=0, by=by)),
         "switches.pause_all": (who.admin, ["switch.off"], lambda by: switches.pause_all(True, by=by, reason="Fire.")),
         "switches.pause_agent": (
             who.admin, ["switch.off"], lambda by: switches.pause_agent(agent, True, by=by, reason="Fire."),
@@ -223,6 +220,7 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         **notice_scenes.scenes(who, token),
         **team_scenes.scenes(who),
         "restores.release": (who.admin, ["database.released"], lambda by: restores.release(reason="Looked.", by=by)),
+        **more.scenes(who),
     }  # fmt: skip
 
 

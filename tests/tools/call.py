@@ -26,6 +26,10 @@ class Call:
             raise FileNotFoundError(ref.path)
         return self.files[ref.sha256]
 
+    def secret(self, name: str) -> str:
+        """Nothing is kept here."""
+        raise PermissionError(name)
+
     def attach(self, name: str, content: bytes) -> contract.FileRef:
         return contract.FileRef(**self.keep(content, name))
 
