@@ -88,10 +88,16 @@ STEPS = [
         "title": "Sum up",
         "finish": {
             "summary": (
-                "${plural(steps.remind.total, 'reminder')}: ${steps.remind.done} sent"
+                "${plural(steps.remind.total, 'reminder')}: "
+                "${steps.remind.done - steps.remind.kept - steps.remind.simulated} sent"
+                "${steps.remind.kept > 0 ? ', ' + string(steps.remind.kept) + ' stood already' : ''}"
+                "${steps.remind.simulated > 0 ? ', ' + string(steps.remind.simulated) + ' tried out' : ''}"
                 "${steps.remind.refused > 0 ? ', ' + string(steps.remind.refused) + ' not released' : ''}"
                 "${steps.remind.failed > 0 ? ', ' + string(steps.remind.failed) + ' failed' : ''}. "
-                "${plural(steps.fee.total, 'late fee')}: ${steps.fee.done} posted"
+                "${plural(steps.fee.total, 'late fee')}: "
+                "${steps.fee.done - steps.fee.kept - steps.fee.simulated} posted"
+                "${steps.fee.kept > 0 ? ', ' + string(steps.fee.kept) + ' stood already' : ''}"
+                "${steps.fee.simulated > 0 ? ', ' + string(steps.fee.simulated) + ' tried out' : ''}"
                 "${steps.fee.refused > 0 ? ', ' + string(steps.fee.refused) + ' not released' : ''}"
                 "${steps.fee.failed > 0 ? ', ' + string(steps.fee.failed) + ' failed' : ''}. "
                 "${steps.assess.bad_text}"

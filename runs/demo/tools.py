@@ -211,7 +211,7 @@ class PostLateFee(contract.Tool):
         """Return what will be posted."""
         money = f"{args.amount} {args.currency}"
         return contract.Preview(
-            summary=f"A late fee of {money} is posted for {args.customer}.",
+            summary=f"Post a late fee of {money} for {args.customer}.",
             target=args.customer,
             facts=(
                 ("Customer", args.customer),

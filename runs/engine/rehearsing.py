@@ -8,11 +8,13 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, points, redaction
+from runs import exact, lifecycle, models, points, redaction
 from runs.engine import origin, outside, preparing, verdicts
 from runs.engine.context import Context
+from runs.models import paths
 from runs.transitions import rehearsals
 from runs.transitions.considered import Considered
+from runs.transitions.steps import occurrences
 
 log = structlog.get_logger(__name__)
 
@@ -46,17 +48,19 @@ def _shown(row: models.Rehearsal, action: models.Action) -> Mapping[str, Any]:
     preview = outside.look(lambda: tool.preview(args, ctx), beat=outside.Unclaimed(), timeout=timeout)
     points.reach("rehearsal.after_run")
     shown = redaction.clean(preview.as_json()) if preview is not None else None
+    identity = exact.digest_of(exact.stored(exact.canonical(tool.identity_of(args))))
     about = Considered(
         row.review.run,
         tool=action.tool,
         arguments=lambda: row.arguments,
-        identity=exact.digest_of(exact.stored(exact.canonical(tool.identity_of(args)))),
+        identity=identity,
         duplicate=action.duplicate_of_id is not None,
         preview=lambda: shown,
     )
     verdict = verdicts.ask(verdicts.in_force(), about, agent=agent, tool=type(tool), never_allow=True)
     verdict = verdicts.of_an_edit(verdict, action)
     return {
+        "stands": _stands(row, action, identity),
         "preview": shown,
         "before": action.preview,
         "verdict": verdict.verdict,
@@ -65,3 +69,17 @@ def _shown(row: models.Rehearsal, action: models.Action) -> Mapping[str, Any]:
         "quorum": verdict.terms.get("quorum", 1),
         "groups": list(verdict.terms.get("groups", [])),
     }
+
+
+def _stands(row: models.Rehearsal, action: models.Action, identity: str) -> str:
+    """Return what came of just these arguments in an earlier attempt, where that is taken for this; else nothing."""
+    run = row.review.run
+    if not run.path:
+        return ""
+    known = models.Occurrence.objects.filter(
+        root=run.root_id, tool=action.tool, identity_digest=identity, state=lifecycle.Occurrence.STANDING
+    )
+    for found in paths.off(run.path, run.pk, list(known.select_related("owner").order_by("n"))):
+        if found.owner.digest == row.digest:
+            return str(occurrences.receipt(found).get("summary") or "It is done already.")
+    return ""

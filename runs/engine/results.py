@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runs import models, state
+from runs import lifecycle, models, state
 from runs.models import paths
 
 
@@ -26,18 +26,27 @@ def _group(run: models.Run, rows: list[models.PlanStep]) -> dict[str, Any]:
     by_state = {
         name: sum(row.state == name for row in rows) for name in ("done", "refused", "failed", "skipped")
     }
+    closed = [_closed(run, row) for row in rows]
     return {
         "rows": [
-            {"id": row.key, "title": row.title, "state": row.state, "result": _value(run, row)}
-            for row in rows
+            {"id": row.key, "title": row.title, "state": row.state, "result": state.value_of(content)}
+            for row, content in zip(rows, closed, strict=True)
         ],
         "total": len(rows),
         **by_state,
+        "kept": sum(content.get("status") == lifecycle.Action.ABSORBED for content in closed),
+        "simulated": sum(content.get("status") == lifecycle.Action.SIMULATED for content in closed),
     }
 
 
 def _value(run: models.Run, row: models.PlanStep) -> Any:
+    return state.value_of(_closed(run, row))
+
+
+def _closed(run: models.Run, row: models.PlanStep) -> Mapping[str, Any]:
+    """Return what closed the step's call; empty where it isn't closed."""
     if row.result_position is None:
-        return None
+        return {}
     entry = models.Entry.objects.get(run=paths.holder(run, row.result_position), position=row.result_position)
-    return state.value_of(entry.content)
+    found: Mapping[str, Any] = entry.content
+    return found

@@ -45,7 +45,7 @@ DEFAULT_RULES: dict[str, Any] = {
             "reason_required": True,
         },
         {
-            "name": "What can't be undone needs a second person",
+            "name": "What can't be undone is released by somebody else",
             "match": {"tier": [3]},
             "verdict": REVIEW,
             "groups": ["reviewer"],

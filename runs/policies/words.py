@@ -62,6 +62,11 @@ def people(count: int) -> str:
     return "one person" if count == 1 else f"{_COUNTS.get(count, str(count))} people"
 
 
+def approvals(count: int) -> str:
+    """Return so many approvals in words."""
+    return "one approval" if count == 1 else f"{_COUNTS.get(count, str(count))} approvals"
+
+
 _COUNTS = {2: "two", 3: "three"}
 
 
@@ -96,7 +101,7 @@ def _terms(rule: rules.Rule) -> Iterable[str]:
     if rule.tier is not None:
         yield f"treated as tier {rule.tier} at least"
     if rule.separation:
-        yield "by somebody who neither started nor changed it"
+        yield f"{approvals(rule.quorum)}, by somebody who neither started nor changed it"
     if rule.reason_required:
         yield "with a reason"
     if rule.due_seconds is not None:

@@ -75,7 +75,8 @@ class Request:
     `plan` holds the current plan's steps that aren't closed, in order (a window; the first steps come first).
     `planned` is False until the run has a plan. `results` maps the names that `Provider.references` asked
     for: a step id to the value of its result (None if it has none), a group id to {"rows": [{"id", "title",
-    "state", "result"}], "total": n, "done": n, "refused": n, "failed": n, "skipped": n}.
+    "state", "result"}], "total": n, "done": n, "refused": n, "failed": n, "skipped": n,
+    "kept": n, "simulated": n}; what stood already and what a dry run tried out are among the done.
     `replies` counts the replies that the run has stored so far.
     """
 

@@ -22,7 +22,8 @@ MAX_ROWS = 500
 """Most rows that one loop may have."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_EMPTY_GROUP = {"rows": [], "total": 0, "done": 0, "refused": 0, "failed": 0, "skipped": 0}
+_COUNTS = ("total", "done", "refused", "failed", "skipped", "kept", "simulated")
+_EMPTY_GROUP = {"rows": [], **dict.fromkeys(_COUNTS, 0)}
 
 
 class Playbook:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from runs.selectors.page_models import Fact
-from runs.selectors.review_models import Preview
+from runs.selectors.review_models import Came, Preview
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,7 @@ class Line:
     done: bool
     words: str
     undo_left: float = 0.0
+    came: Came | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from runs.selectors import (
     page_models,
     review_before,
     review_files,
+    review_outcome,
     review_parts,
     reviews,
     tools,
@@ -230,10 +231,12 @@ def _parts(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
 def _line(row: Any, viewer: deciding.Viewer, why: str) -> batch_models.Line:
     words = {lifecycle.Review.APPROVED: "Approved", lifecycle.Review.REJECTED: "Rejected"}
     counted = f"Your approval is counted: {row.votes} of {row.quorum}"
+    left = reviews.undo_left(row, viewer) if not why else 0.0
     return batch_models.Line(
         review_id=row.pk,
         effect=inbox_rows.effect_of(row),
         done=not why,
         words=why or words.get(row.status, counted if row.votes else "Decided"),
-        undo_left=reviews.undo_left(row, viewer) if not why else 0.0,
+        undo_left=left,
+        came=review_outcome.came(row, undo_left=left) if not why else None,
     )

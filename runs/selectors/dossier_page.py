@@ -10,7 +10,7 @@ from typing import Any
 
 from runs import exact, models
 from runs.models import cards
-from runs.selectors import audit_page, dossier_file, keyset, ledger, now, page_models, review_parts, tools
+from runs.selectors import audit_page, dossier_file, keyset, ledger, now, page_models, review_outcome, tools
 
 SIZE = 100
 LARGE = 20_000
@@ -196,7 +196,7 @@ def _decided(row: models.Decision, review: models.Review, event: models.AuditEve
     seen = (event.seen or "") if event else ""
     return Decided(
         who=row.person.get_username(),
-        words=review_parts.verdict_words(row.verdict).removesuffix(":"),
+        words=review_outcome.verdict_words(row.verdict).removesuffix(":"),
         reason=row.reason,
         at=row.created_at,
         revision=row.revision,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import alignment, exact, lifecycle, models, patches, wording
-from runs.selectors import check_models, deciding, inbox_rows, review_edits, tools
+from runs.selectors import check_models, deciding, inbox_rows, review_edits, review_likeness, tools
 
 WORDS = re.compile(r"\S\s+\S")
 """Texts of several words are compared word by word."""
@@ -139,11 +139,19 @@ def tried(review_id: int, viewer: deciding.Viewer, *, digest: str | None = None)
         problem = str(found.get("problem") or "")
         return Tried(done=row.done_at is not None, problem=problem, digest=row.digest)
     before, after = found.get("before"), found.get("preview")
+    if found.get("stands"):
+        return Tried(
+            done=True,
+            sentence="Nothing more: just this is done already.",
+            asks=f"{found['stands']} Saved, it is closed with that: nobody is asked, and nothing is done again.",
+        )
     return Tried(
         done=True,
         sentence=str(after.get("summary") or "") if after else "",
         warnings=tuple(str(text) for text in after.get("warnings") or ()) if after else (),
-        changes=shown(patches.changes(before, after)) if before and after else (),
+        changes=shown(patches.changes(review_likeness.flat(before), review_likeness.flat(after)))
+        if before and after
+        else (),
         asks=_asks(found),
     )
 

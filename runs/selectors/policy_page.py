@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runs import models, patches, rights
-from runs.policies import parsing, words
+from runs.policies import parsing, rules, words
 from runs.selectors import deciding, edit_page, gate_yield, policy_models
 
 SIZE = 50
@@ -81,10 +81,26 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[patche
     return patches.changes(_by_name(before), _by_name(after))
 
 
+_UNSAID: dict[str, Any] = {
+    "match": {}, "groups": list(rules.REVIEWERS), "quorum": 1, "separation": False, "reason_required": False,
+    "on_expiry": "deny", "escalate": [],
+}  # fmt: skip
+"""What a rule means that doesn't say it: written or left out, it is the same."""
+
+
 def _by_name(document: Mapping[str, Any]) -> dict[str, Any]:
-    named = {f"“{rule['name']}”": {key: value for key, value in rule.items() if key != "name"}
-             for rule in document["rules"]}  # fmt: skip
+    named = {f"“{rule['name']}”": _said(rule) for rule in document["rules"]}
     return {**named, "order": "\n".join(rule["name"] for rule in document["rules"])}
+
+
+def _said(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a rule that say something else than what holds without them."""
+    found = {**rule, "groups": sorted(rule.get("groups", rules.REVIEWERS))}
+    return {
+        key: value
+        for key, value in found.items()
+        if key != "name" and value is not None and value != _UNSAID.get(key)
+    }
 
 
 def _version(row: models.PolicyVersion, current: models.PolicyVersion) -> policy_models.VersionRow:

@@ -25,9 +25,7 @@ def before(review: models.Review, arguments: Mapping[str, Any]) -> tuple[review_
     return tuple(
         review_models.Beside(
             occurrence=item["occurrence"],
-            heading="The same was done before, with other arguments"
-            if same
-            else "An earlier attempt did something that may be just this",
+            heading=_heading(same=same, differs=item["arguments"] != arguments),
             what=item["receipt"] or item["title"],
             run_id=item["run"],
             at=settled.get(item["occurrence"]),
@@ -37,6 +35,12 @@ def before(review: models.Review, arguments: Mapping[str, Any]) -> tuple[review_
         )
         for item, same in items
     )
+
+
+def _heading(*, same: bool, differs: bool) -> str:
+    if not same:
+        return "An earlier attempt did something that may be just this"
+    return "The same was done before, with other arguments" if differs else "The same was done before"
 
 
 def marked(review: models.Review) -> bool:

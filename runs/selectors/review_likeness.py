@@ -84,14 +84,14 @@ def since(review: models.Review) -> check_models.Since | None:
     if before is None or action is None:
         return None
     world = differences.between(before["precondition"] or {}, action.precondition or {})
-    shown = differences.between(_flat(before["preview"]), _flat(action.preview))
+    shown = differences.between(flat(before["preview"]), flat(action.preview))
     return check_models.Since(
         world=tuple(review_edits.changed(row) for row in world),
         shown=tuple(review_edits.changed(row) for row in shown),
     )
 
 
-def _flat(preview: Mapping[str, Any] | None) -> dict[str, Any]:
+def flat(preview: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a preview as labels and texts."""
     shown = preview or {}
     found = {label: shown[name] for name, label in _SENTENCES.items() if shown.get(name)}

@@ -178,6 +178,7 @@ class ReviewPage:
     facts: tuple[page_models.Fact, ...]  # rail: idempotency, protection, budget before and after
     first_time: tuple[str, ...]  # "First e-mail to this address"
     quorum: int
+    needs: str  # "one approval, by somebody who neither started nor changed it"
     votes: tuple[Vote, ...]
     may_decide: bool
     blocked: str  # why not, in one sentence with what helps
@@ -233,6 +234,18 @@ class Done:
     review_id: int
     sentence: str
     undo_left: float = 0.0
+    came: "Came | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Came:
+    """What came of an approval so far; a page looks anew after `asks_again` seconds, and not where it is over."""
+
+    review_id: int
+    words: str
+    good: bool  # it is done
+    run_id: int
+    asks_again: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,43 +8,11 @@ from typing import Any
 from django.db.models import F, Subquery
 
 from runs import lifecycle, models
-from runs.selectors import deciding, ledger, page_models, review_models, review_terms, tools, workers
+from runs.selectors import deciding, ledger, page_models, review_models, review_outcome, tools, workers
 
-Votes = tuple[tuple[review_models.Vote, frozenset[int]], ...]
 """Each decision, with who gave it and in whose place."""
 
-_VERDICTS = {
-    "approve": "approved",
-    "reject": "rejected",
-    "happened": "said that it happened",
-    "absent_do": "said that it did not happen and shall be done",
-    "absent_leave": "said that it did not happen and shall be left",
-    "unknown": "said that it can't be known",
-    "retry": "had it tried again",
-    "ask_back": "asked back about",
-    "by_hand": "did by hand",
-    "keep": "kept what was done before instead of",
-    "undo": "wants what was done before taken back, and then to be asked again:",
-    "once": "found that it happened once:",
-    "twice": "found that it happened twice:",
-    "not_at_all": "found that it did not happen:",
-    "go_on": "let it go on with what is there now",
-    "stop": "ended it",
-    "raise": "raised the limit",
-    "answer": "answered",
-    "cannot": "could not answer",
-}
-_CLOSED = {
-    lifecycle.Review.EXPIRED: "Nobody answered in time, so this was not done.",
-    lifecycle.Review.SETTLED: "It was found out meanwhile; nobody has to answer any more.",
-    lifecycle.Review.SUPERSEDED: "This is no longer asked.",
-}
 _AROUND = 2
-
-
-def verdict_words(verdict: str) -> str:
-    """Return a verdict as the verb of a sentence."""
-    return _VERDICTS.get(verdict, "answered")
 
 
 def preview(review: models.Review, action: models.Action | None) -> review_models.Preview:
@@ -52,7 +20,7 @@ def preview(review: models.Review, action: models.Action | None) -> review_model
     notes = tuple(str(note) for note in (review.content or {}).get("notes") or ())
     if action is None:
         return review_models.Preview(sentence="")
-    shown: Mapping[str, Any] | None = action.preview
+    shown = shown_of(action)
     if shown is None:
         return review_models.Preview(sentence=tools.title(action.tool), warnings=notes, missing=True)
     values = {str(value) for _, value in shown.get("facts", [])}
@@ -71,6 +39,16 @@ def preview(review: models.Review, action: models.Action | None) -> review_model
         warnings=(*notes, *(str(text) for text in shown.get("warnings") or ())),
         reversible=str(shown.get("reversal") or ""),
     )
+
+
+def shown_of(action: models.Action) -> Mapping[str, Any] | None:
+    """Return what will happen by the action's newest arguments: an edit that is just what stands has no preview of its
+    own, and is shown as what was done.
+    """
+    stands = action.occurrence if action.status == lifecycle.Action.ABSORBED else None
+    found = stands.owner.preview if stands is not None and action.revision > 1 else action.preview
+    shown: Mapping[str, Any] | None = found
+    return shown
 
 
 def tier_reason(review: models.Review, action: models.Action | None) -> str:
@@ -115,7 +93,7 @@ def steps(run_id: int, action: models.Action | None) -> tuple[review_models.Plan
     )
 
 
-def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
+def votes(review: models.Review, viewer: deciding.Viewer) -> review_outcome.Votes:
     """Return the decisions with who gave them; while a second person is awaited, the others' stay hidden."""
     blind = review.quorum > 1 and review.status == lifecycle.Review.OPEN
     return tuple(
@@ -123,7 +101,9 @@ def votes(review: models.Review, viewer: deciding.Viewer) -> Votes:
             review_models.Vote(
                 by=_given_by(row, viewer),
                 at=row.created_at,
-                verdict="" if blind and row.person_id != viewer.user.pk else verdict_words(row.verdict),
+                verdict=""
+                if blind and row.person_id != viewer.user.pk
+                else review_outcome.verdict_words(row.verdict),
                 reason="" if blind and row.person_id != viewer.user.pk else row.reason,
             ),
             frozenset({row.person_id, row.on_behalf_of_id or row.person_id}),
@@ -145,87 +125,11 @@ def in_place_of(review: models.Review, viewer: deciding.Viewer) -> str:
     return "" if whom is None else whom.display()
 
 
-def voted(votes: Votes, viewer: deciding.Viewer, review: models.Review) -> bool:
+def voted(votes: review_outcome.Votes, viewer: deciding.Viewer, review: models.Review) -> bool:
     """Return whether this person has decided, or who they stand in for, or somebody in the place of either."""
     whom = deciding.principal(review, viewer)
     mine = {viewer.user.pk, *([] if whom is None else [whom.pk])}
     return any(not mine.isdisjoint(people) for _, people in votes)
-
-
-def taken_back(review: models.Review, viewer: deciding.Viewer) -> str:
-    """Return who took the approval back, as a sentence, or an empty text."""
-    if review.status != lifecycle.Review.SUPERSEDED:
-        return ""
-    left = models.Fact.objects.filter(run=review.run_id, kind=models.Fact.Kind.WITHDRAWN).select_related("by")
-    for fact in left.order_by("-number"):
-        if fact.content.get("review") == review.pk and fact.by is not None:
-            return f"{'You' if fact.by == viewer.user else fact.by.display()} took it back. Nothing was done."
-    return ""
-
-
-def again(review: models.Review) -> int | None:
-    """Return the newest review that asks about the same action in place of this one."""
-    if review.status != lifecycle.Review.SUPERSEDED or review.action_id is None:
-        return None
-    later = models.Review.objects.filter(action=review.action_id, pk__gt=review.pk)
-    return later.order_by("-pk").values_list("pk", flat=True).first()
-
-
-def outcome(
-    review: models.Review, given: Votes, action: models.Action | None, *, taken_back: str
-) -> tuple[str, str]:
-    """Return what became of a closed question: one sentence, and the reason that was given."""
-    if review.status == lifecycle.Review.OPEN:
-        return "", ""
-    if taken_back:
-        return taken_back, ""
-    last = given[-1][0] if given else None
-    if review.status == lifecycle.Review.SUPERSEDED and last is not None and review.answer == "approve":
-        return f"{last.by} approved this; the approval no longer holds.", last.reason
-    if review.status == lifecycle.Review.SUPERSEDED and review_terms.judged(review):
-        return review_terms.judged(review), ""
-    if review.status in _CLOSED or last is None:
-        return _CLOSED.get(lifecycle.Review(review.status), "This is closed."), ""
-    return f"{last.by} {last.verdict} this.{_after(review, action)}", last.reason
-
-
-def _after(review: models.Review, action: models.Action | None) -> str:
-    """Return what came of an approval so far."""
-    if action is None or review.status != lifecycle.Review.APPROVED:
-        return ""
-    if action.status == lifecycle.Action.SUCCEEDED:
-        return f" Done: {ledger.result_text(action)}".rstrip(": ")
-    return {
-        lifecycle.Action.HELD: " It starts in a moment.",
-        lifecycle.Action.APPROVED: " It starts in a moment.",
-        lifecycle.Action.INTENT: " It is being done right now.",
-        lifecycle.Action.FAILED: f" It did not happen: {action.error}",
-        lifecycle.Action.IN_DOUBT: " Whether it happened isn't known yet.",
-        lifecycle.Action.ABANDONED: " Whether it happened could not be found out.",
-    }.get(lifecycle.Action(action.status), "")
-
-
-def done_sentence(decision: models.Decision, review: models.Review) -> str:
-    """Return what a person has just done, for the banner on the next page."""
-    what = tools.short(review.title, 160)
-    match decision.verdict:
-        case "approve" if review.status == lifecycle.Review.OPEN:
-            return f"Your approval is noted, it needs one more: {what}"
-        case "approve" if review.status == lifecycle.Review.SUPERSEDED:
-            return f"Taken back, nothing was done: {what}"
-        case "approve":
-            return f"Approved: {what}"
-        case "reject":
-            return f"Rejected, it is not done: {what}"
-        case "retry":
-            return f"The run goes on: {what}"
-        case "raise":
-            return f"Raised; the run goes on: {what}"
-        case "stop" if review.kind == lifecycle.ReviewKind.BUDGET:
-            return f"The run is being stopped: {what}"
-        case "stop":
-            return f"The run stays ended: {what}"
-    return f"Recorded: you {verdict_words(decision.verdict)}. {what}"
 
 
 def doubt(review: Any, action: models.Action) -> review_models.Doubt:

@@ -30,6 +30,15 @@ def judged(review: Any) -> str:
     return ""
 
 
+def needs(review: models.Review) -> str:
+    """Return how many approvals it needs, and whose: for a question about an action or a plan."""
+    if review.kind not in {lifecycle.ReviewKind.ACTION, lifecycle.ReviewKind.PLAN}:
+        return ""
+    who = "somebody who neither started nor changed it" if review.separation else words.either(review.groups)
+    apart = "each " if review.quorum > 1 else ""
+    return f"{words.approvals(review.quorum)}, {apart}by {who}"
+
+
 def _changes(found: Mapping[str, Any]) -> Iterator[str]:
     before, after = found["before"], found["after"]
     if after["tier"] != before["tier"]:

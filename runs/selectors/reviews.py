@@ -23,6 +23,7 @@ from runs.selectors import (
     review_files,
     review_likeness,
     review_models,
+    review_outcome,
     review_parts,
     review_past,
     review_plan,
@@ -67,8 +68,8 @@ def page(
     if preparing:
         blocked = blocked or PREPARING
     previous_id, next_id = queue.neighbours(viewer, review, chosen)
-    taken_back = review_parts.taken_back(review, viewer)
-    outcome, outcome_reason = review_parts.outcome(review, votes, action, taken_back=taken_back)
+    taken_back = review_outcome.taken_back(review, viewer)
+    outcome, outcome_reason = review_outcome.outcome(review, votes, action, taken_back=taken_back)
     arguments = exact.stored(text) if text and sound else {}
     changes = review_edits.changes(action)
     decisive = tools.decisive(action.tool) if action else ()
@@ -114,6 +115,7 @@ def page(
         ),
         first_time=() if beside else review_likeness.first_time(review),
         quorum=review.quorum,
+        needs=review_terms.needs(review),
         votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
         may_decide=not blocked,
         blocked=blocked,
@@ -130,7 +132,7 @@ def page(
         outcome=outcome,
         outcome_reason=outcome_reason,
         taken_back=bool(taken_back),
-        again_id=review_parts.again(review),
+        again_id=review_outcome.again(review),
         started_by=run.created_by.display(),
         changes=changes,
         preparing=preparing,
@@ -169,9 +171,17 @@ def done(review_id: int, viewer: deciding.Viewer) -> review_models.Done | None:
     )
     return review_models.Done(
         review_id=review.pk,
-        sentence=review_parts.done_sentence(decision, review),
+        sentence=review_outcome.done_sentence(decision, review),
         undo_left=undo_left(review, viewer),
+        came=review_outcome.came(review, undo_left=undo_left(review, viewer)),
     )
+
+
+def came(review_id: int, viewer: deciding.Viewer) -> review_models.Came | None:
+    """Return what came of an approval so far, or None where nothing comes of the question."""
+    rows: Any = models.Review.objects.select_related("action").annotate(now=now.ClockNow())
+    review = rows.get(pk=review_id)
+    return review_outcome.came(review, undo_left=undo_left(review, viewer))
 
 
 def retype(review: models.Review) -> review_models.Retype | None:
@@ -221,7 +231,7 @@ def _arguments(action: models.Action | None, reply: Mapping[str, Any]) -> tuple[
 
 
 def _blocked(
-    review: models.Review, viewer: deciding.Viewer, votes: review_parts.Votes, *, sound: bool
+    review: models.Review, viewer: deciding.Viewer, votes: review_outcome.Votes, *, sound: bool
 ) -> str:
     if not sound:
         return "The stored arguments no longer have the digest under which they were proposed. Nobody may approve them."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import lifecycle
-from runs.selectors import budget_notes, review_parts, run_asked, run_labels, tools, words
+from runs.selectors import budget_notes, review_outcome, run_asked, run_labels, tools, words
 from runs.selectors.run_asked import Said, about
 from runs.selectors.run_labels import AGENT, ASK, BAD, BUSY, DOUBT, GOOD, PERSON, QUIET, SYSTEM, TOOL
 from runs.selectors.run_log import Line, Names
@@ -143,7 +143,7 @@ def _decision(line: Line, names: Names) -> Said:
         )
     tone = {"approve": GOOD, "reject": BAD}.get(answer, DOUBT)
     icon = {"approve": "shield-check", "reject": "circle-x"}.get(answer, "user")
-    title = f"{review_parts.verdict_words(answer).capitalize()}: {what}"
+    title = f"{review_outcome.verdict_words(answer).capitalize()}: {what}"
     return Said(
         title=title, icon=icon, tone=tone, side=PERSON, who=who, text=reason, action=action, review_id=review
     )

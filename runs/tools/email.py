@@ -80,7 +80,7 @@ class _Send(contract.Tool):
     def preview(self, args: SendArguments, ctx: contract.Context) -> contract.Preview:
         """Return the letter as it will be sent."""
         return contract.Preview(
-            summary=f"One e-mail is sent to {args.to}.",
+            summary=f"Send one e-mail to {args.to}.",
             target=args.to,
             facts=(
                 ("To", args.to),

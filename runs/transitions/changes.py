@@ -21,9 +21,8 @@ def told(action: models.Action) -> str:
 
 def _told(before: models.Revision, after: models.Revision) -> str:
     who = after.author.get_username() if after.author is not None else "Somebody"
-    return (
-        f"{who} changed your arguments: {between(before.arguments, after.arguments)}. Reason: {after.reason}"
-    )
+    why = f" Reason: {after.reason}" if after.reason else ""
+    return f"{who} changed the arguments: {between(before.arguments, after.arguments)}.{why}"
 
 
 def between(before: Any, after: Any) -> str:

@@ -117,7 +117,7 @@ def by_hand(who: str, receipt: str) -> str:
 
 def kept(who: str, reason: str, difference: str) -> str:
     """What was done before is kept, although other arguments were proposed."""
-    told = f"Not done again: {who} kept what was done before; this is its receipt."
+    told = f"Not done again: {who} kept what was done before; this is what came of it."
     return f"{told} Done was, against what you proposed: {difference}. Reason: {reason}"
 
 

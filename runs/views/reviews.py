@@ -28,6 +28,9 @@ def review(request: doors.Request, review_id: int) -> HttpResponse:
     row = access.review_for(request.user, review_id)
     if request.method == "POST":
         return _decide(request, row)
+    if request.GET.get("part") == "came":
+        came = selector.came(row.pk, doors.viewer(request))
+        return render(request, "_shared/came.html", {"came": came}) if came else HttpResponse("")
     page = page_of(request, row)
     if request.GET.get("part") == "live":
         response = render(request, "review.html#live", _live(request, page))

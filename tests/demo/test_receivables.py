@@ -211,7 +211,8 @@ def test_the_declared_agent_runs_to_its_summary() -> None:
 def sums(plan: tuple[state.PlanStep, ...], group: str) -> dict[str, Any]:
     rows = [step for step in plan if step.group == group]
     counts = {
-        name: sum(step.state == name for step in rows) for name in ("done", "refused", "failed", "skipped")
+        name: sum(step.state == name for step in rows)
+        for name in ("done", "refused", "failed", "skipped", "kept", "simulated")
     }
     return {
         "rows": [{"id": step.id, "title": step.title, "state": step.state} for step in rows],

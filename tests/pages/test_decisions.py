@@ -60,7 +60,13 @@ def test_approve_without_javascript_leads_on_with_a_sentence(who: factories.Peop
     page = client.get(response["Location"]).content.decode()
     assert "Rejected, it is not done: Will do two." in page
     assert "Nothing waits for you" in page
+    came = f"{reverse('review', args=[first.pk])}?part=came"
+    waits = client.get(came).content.decode()
+    assert ("It starts in a moment." in waits, 'hx-trigger="every 3s"' in waits) == (True, True)
     assert go(first.run).status == "succeeded"
+    done = client.get(came).content.decode()
+    assert ("Done: Did one." in done, "hx-trigger" in done) == (True, False)
+    assert reverse("run-effects", args=[first.run_id]) in done
     assert go(second.run).status == "succeeded"
     assert [line["name"] for line in World.effects()] == ["one"]
 

@@ -14,6 +14,7 @@ from runs import models, tasks
 from runs.engine import rehearsing
 from tests import factories
 from tests.engine.conftest import answer, go
+from tests.engine.world import World
 from tests.forms import order
 from tests.forms.browser import sent
 from tests.pages.conftest import As
@@ -207,6 +208,25 @@ def test_a_worker_says_what_would_happen_before_anything_is_saved(who: factories
     review.refresh_from_db()
     assert (review.revision, models.Fact.objects.filter(kind="edited").count()) == (1, 0)
     assert client.post(there, form | {"a-0": "nobody"}).status_code == 422
+
+
+def test_what_was_done_already_is_said_before_and_after_it_is_saved(who: factories.People, as_: As) -> None:
+    """Made just what stands, the question is closed with that: the try says so, and so does the page afterwards."""
+    review = factories.second(who)
+    client, there = as_(who.reviewer), place(review)
+    form = drawn(client, review) | {"a-2": "1.00"}
+    client.post(there, form | {"act": "try"})
+    assert rehearsing.rehearse(models.Rehearsal.objects.get().pk)
+    tried = text(client, f"{there}?part=try")
+    assert "Nothing more: just this is done already." in tried
+    assert "Did parcel. Saved, it is closed with that" in tried
+    assert "Still asked about" not in tried
+    assert client.post(there, form | {"act": "save", "reason": "As it was."}).status_code == 303
+    assert go(review.run).status == "succeeded"
+    page = text(client, reverse("review", args=[review.pk]))
+    assert f"Did parcel. That was in run {review.run.root_id}, " in page
+    assert "it is not done again." in page
+    assert len(World.effects("parcel")) == 1
 
 
 def test_looking_changes_nothing(who: factories.People, as_: As) -> None:

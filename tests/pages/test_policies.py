@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from runs import models
+from runs.selectors import policy_page
 from runs.transitions import switches
 from runs.transitions.actor import Actor
 from tests import factories
@@ -197,3 +198,18 @@ def test_a_draft_is_tried_on_the_past(who: factories.People, as_: As) -> None:
     assert "<span>4 would be asked about on other terms</span>" in page
     assert "two people instead of one person" in page
     assert "None of these comes to this rule" in page
+
+
+def test_what_is_written_otherwise_and_means_the_same_is_no_change() -> None:
+    """A rule that names what holds without it, and one that doesn't, differ in nothing; only the quorum is new."""
+    old = {
+        "name": "r",
+        "verdict": "review",
+        "groups": ["reviewer"],
+        "quorum": 1,
+        "on_expiry": "deny",
+        "match": {},
+    }
+    new = {"name": "r", "verdict": "review", "quorum": 2}
+    found = policy_page.changed({"rules": [old]}, {"rules": [new]})
+    assert [(change.path, change.before, change.after) for change in found] == [(("“r”", "quorum"), None, 2)]

@@ -110,7 +110,7 @@ class Desk:
 
 
 def group(done: int, refused: int = 0) -> dict[str, Any]:
-    return {"rows": [], "total": done + refused, "done": done, "refused": refused, "failed": 0, "skipped": 0}
+    return {**playbook._EMPTY_GROUP, "total": done + refused, "done": done, "refused": refused}
 
 
 def test_a_playbook_from_plan_to_finish() -> None:

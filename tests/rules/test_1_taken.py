@@ -45,7 +45,7 @@ def test_1_11_the_original_of_what_was_done_corrected_is_absorbed_with_the_corre
         assert later.status == "succeeded", later.error
         assert models.Action.objects.get(run=later).status == "absorbed"
         assert (
-            'as a person changed it, and not done again. rita changed your arguments: amount from "1.00"'
+            'as a person changed it, and not done again. rita changed the arguments: amount from "1.00"'
             in (texts(later)[0])
         )
         assert not models.Review.objects.filter(run=later).exists()

@@ -74,7 +74,7 @@ def test_5_7_what_a_person_changed_is_not_asked_about_again(
     run = scripted(run, contract.Reply(calls=(PAY,)), contract.Reply(calls=(THIRD,)))
     told = said(run)[1]
     assert told.startswith("Not done, and not asked again: a person changed exactly this before.")
-    assert 'rita changed your arguments: amount from "1.00" to "2.00". Reason: wrong sum' in told
+    assert 'rita changed the arguments: amount from "1.00" to "2.00". Reason: wrong sum' in told
     assert ("It was done as they changed it." in told) == (then == "approve")
     assert only_review(run).title == "Will do eight."  # other arguments are asked about
     assert len(World.effects()) == (then == "approve")

@@ -257,12 +257,12 @@ def test_5_2_an_edit_to_what_stands_already_closes_the_question(
 ) -> None:
     """A later attempt asks about other arguments; a person makes of them just what was done, and nobody is asked."""
     run = go(start(step("lookup", "mail")))
-    change(only_review(run), reviewer, amount="2.00")
-    run = go(run)
+    number, call = run.checkpoint_number, models.Action.objects.get(run=run)
     answer(only_review(run), reviewer, "approve")
     run = go(run)
-    new = go(redrive(run, 1, operator))
-    change(only_review(new), reviewer, amount="2.00")
+    wished = {(call.reply_position, 0): {"name": "mail", "amount": "2.00"}}
+    new = go(redrive(run, number, operator, arguments=wished))
+    change(only_review(new), reviewer, amount="1.00")
     new = go(new)
     assert new.status == "succeeded", new.error
     assert models.Action.objects.get(run=new).status == "absorbed"

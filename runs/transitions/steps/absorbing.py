@@ -53,6 +53,11 @@ def absorb(
         review.save(update_fields=["status", "closed_at"])
         work.inbox_changed = True
     withdraw_question(work, action)
+    if (
+        action.revision > 1 and standing.owner.preview
+    ):  # its title tells of the arguments before a person's change
+        asked = models.Review.objects.filter(action=action, kind=lifecycle.ReviewKind.ACTION)
+        asked.filter(status=lifecycle.Review.SUPERSEDED).update(title=standing.owner.preview["summary"][:300])
     receipt = occurrences.receipt(standing)
     work.move(action, lifecycle.Action.ABSORBED, occurrence=standing)
     closing.close_effect(
