@@ -214,6 +214,9 @@ SLACK_BOT_TOKEN, SLACK_WEBHOOK_URL = env.text("SLACK_BOT_TOKEN"), env.text("SLAC
 SLACK_SIGNING_SECRET = env.text("SLACK_SIGNING_SECRET")
 SLACK_TEAM, SLACK_CHANNEL = env.text("SLACK_TEAM"), env.text("SLACK_CHANNEL")
 CKPTSITE_SLACK = bool(SLACK_WEBHOOK_URL or (SLACK_BOT_TOKEN and SLACK_CHANNEL))
+CKPTSITE_AUDIT_HEADS_MAIL = env.text(
+    "CKPTSITE_AUDIT_HEADS_MAIL"
+)  # a mailbox that the head is sent to as well
 
 # Times in seconds, and five counts.
 CKPTSITE: dict[str, float] = {

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from runs import exact, models
-from runs.transitions import anchors
+from runs.transitions import anchors, notices
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,8 @@ class Keeper:
             self._anchored = now
         if urgent or now >= self._exported + settings.CKPTSITE["EXPORT"]:
             try:
-                export(settings.CKPTSITE_AUDIT_HEADS)
+                if export(settings.CKPTSITE_AUDIT_HEADS):
+                    tell()
             except OSError as error:  # its place may be away for a while; every look tries again
                 log.warning("head_not_exported", error=f"{type(error).__name__}: {error}")
                 self._exported = float("-inf")
@@ -65,6 +66,13 @@ class Keeper:
             newest, highest = cursor.fetchone()
         self._sent = max(self._sent, newest or 0)
         return bool(highest)
+
+
+def tell() -> None:
+    """Send the head out too, to the endpoints and the mailbox that are told of it."""
+    head = models.AuditHead.objects.get(pk=1)
+    content = {"seq": head.seq, "hash": head.hash}
+    notices.note(notices.HEAD, content=content, once=f"head:{head.seq}")
 
 
 def export(path: Path) -> bool:

@@ -139,9 +139,13 @@ def _button(label: str, verdict: str, review: models.Review) -> Block:
 
 def _mentions(notice: models.Notice) -> list[str]:
     """Return the members to name: who wants to be told here, and isn't in their quiet hours."""
-    now, found = clock_time.now(), []
-    for one, row in notice_audience.told(notice, notice_audience.House.read()):
-        if one.in_slack and one.wish.way(row, telling.SLACK) == telling.NOW:
+    now, found, house = clock_time.now(), [], notice_audience.House.read()
+    for one, row in notice_audience.told(notice, house):
+        if (
+            one.in_slack
+            and not house.off_duty(notice, one)
+            and one.wish.way(row, telling.SLACK) == telling.NOW
+        ):
             at = telling.when(one.wish, row, telling.NOW, now=now, default=settings.TIME_ZONE)
             found += [f"<@{one.user.slack.member}>"] if at <= now else []
     return found[:50]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
 from runs import lifecycle, models, rights, telling
+from runs.models import team
 from runs.models.user import roles_of
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import NotYours
@@ -33,6 +34,14 @@ class Person:
     roles: frozenset[str]
     wish: telling.Wish
     in_slack: bool
+    in_place: tuple[frozenset[str], ...] = ()  # the roles of those in whose place they decide now
+
+    def may_answer(self, review: models.Review) -> bool:
+        """Return whether they are asked, in their own name or in somebody's place."""
+        if rights.may_answer(self.roles, review.kind, review.groups):
+            return True
+        own = review.kind in rights.OWN_RIGHT or not rights.may(self.roles, rights.Act.DECIDE)
+        return not own and any(rights.may_decide(roles, review.groups) for roles in self.in_place)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +50,36 @@ class House:
 
     people: tuple[Person, ...]
     endpoints: tuple[models.Endpoint, ...]
+    duty: Mapping[str, frozenset[int]]  # who is on duty now for a group
 
     @classmethod
     def read(cls) -> House:
         """Return them as they are now."""
         rows = models.User.objects.filter(is_active=True).select_related("notice_settings", "slack")
+        known = [person(user) for user in rows.prefetch_related("groups").order_by("pk")]
+        roles = {one.user.pk: one.roles for one in known}
+        places: dict[int, list[frozenset[str]]] = {}
+        handed = models.Delegation.objects.filter(team.standing_in())
+        for delegate, principal in handed.values_list("delegate", "principal"):
+            places.setdefault(delegate, []).append(roles.get(principal, frozenset()))
+        duty: dict[str, set[int]] = {}
+        for group, who in team.on_duty().values_list("group__name", "person"):
+            duty.setdefault(group, set()).add(who)
         return cls(
-            people=tuple(person(user) for user in rows.prefetch_related("groups").order_by("pk")),
+            people=tuple(replace(one, in_place=tuple(places.get(one.user.pk, ()))) for one in known),
             endpoints=tuple(models.Endpoint.objects.filter(enabled=True).order_by("pk")),
+            duty={group: frozenset(people) for group, people in duty.items()},
         )
+
+    def off_duty(self, notice: models.Notice, one: Person) -> bool:
+        """Return whether others are on duty for a new question: then these pages say it, and nothing calls them.
+
+        Whoever is asked is called once it is late, or goes a step up.
+        """
+        if notice.kind != "review.opened" or notice.review is None:
+            return False
+        on = frozenset[int]().union(*(self.duty.get(group, frozenset()) for group in notice.review.groups))
+        return bool(on) and one.user.pk not in on
 
 
 def person(user: models.User) -> Person:
@@ -101,7 +131,7 @@ def told(notice: models.Notice, house: House) -> Iterator[tuple[Person, str]]:
             if one.user.get_username() == notice.content.get("to"):
                 yield one, telling.row_of(review.kind, review.tier)
         elif kind in telling.ASKING and review is not None:
-            if rights.may_answer(one.roles, review.kind, review.groups):
+            if one.may_answer(review):
                 yield one, telling.row_of(review.kind, review.tier)
         elif (
             run is not None
@@ -112,7 +142,7 @@ def told(notice: models.Notice, house: House) -> Iterator[tuple[Person, str]]:
         elif kind == "review.expired" and review is not None:
             if run is not None and run.created_by_id == one.user.pk:
                 yield one, telling.MINE
-            elif rights.may_answer(one.roles, review.kind, review.groups):
+            elif one.may_answer(review):
                 yield one, telling.row_of(review.kind, review.tier)
 
 
@@ -124,10 +154,14 @@ def deliveries(notice: models.Notice, house: House, *, now: datetime.datetime) -
     )
     if not over:  # else it was answered before anybody could be told
         for one, row in told(notice, house):
-            yield from _to(one, row, notice, slack, now=now)
+            yield from _to(one, row, notice, slack, now=now, called=not house.off_duty(notice, one))
     if settings.CKPTSITE_SLACK and (slack or _closes(notice)):
         yield models.Delivery(
             notice=notice, channel=Channel.SLACK, target="channel", next_at=min(slack, default=now)
+        )
+    if notice.kind == "audit.head" and settings.CKPTSITE_AUDIT_HEADS_MAIL:
+        yield models.Delivery(
+            notice=notice, channel=Channel.EMAIL, target=settings.CKPTSITE_AUDIT_HEADS_MAIL, next_at=now
         )
     wanted = notice.content.get("endpoint")
     for endpoint in house.endpoints:
@@ -144,9 +178,15 @@ def deliveries(notice: models.Notice, house: House, *, now: datetime.datetime) -
 
 
 def _to(
-    one: Person, row: str, notice: models.Notice, slack: list[datetime.datetime], *, now: datetime.datetime
+    one: Person,
+    row: str,
+    notice: models.Notice,
+    slack: list[datetime.datetime],
+    *,
+    now: datetime.datetime,
+    called: bool,
 ) -> Iterator[models.Delivery]:
-    """Yield what goes to one person; note when they may be named in Slack."""
+    """Yield what goes to one person, by these pages only unless `called`; note when they may be named in Slack."""
     tested = notice.content.get("way") if notice.kind == "test" else None
     for channel in telling.WAYS:
         way = (
@@ -156,7 +196,7 @@ def _to(
             if tested == channel
             else telling.OFF
         )
-        if way == telling.OFF:
+        if way == telling.OFF or not (called or channel == telling.PAGE):
             continue
         at = now if tested else telling.when(one.wish, row, way, now=now, default=settings.TIME_ZONE)
         if channel == telling.SLACK:

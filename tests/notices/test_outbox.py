@@ -8,15 +8,13 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.conf import settings as live
 from django.db import transaction
-from django.urls import reverse
 from pytest_django import Settings
 
-from runs import hints, models, telling
+from runs import hints, models
 from runs.engine import delivering, outside
 from runs.notices import signing, webhooks
-from runs.transitions import endpoints, inbox, notice_body, notice_settings, notices, switches
+from runs.transitions import endpoints, inbox, notices, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer, go
@@ -75,75 +73,6 @@ def test_a_notice_is_there_exactly_when_what_it_tells_of_is(who: factories.Peopl
     assert {row.person for row in told} == {who.reviewer, who.operator}  # not who did it, nor who only looks
 
 
-def test_who_is_told_what_on_which_way(who: factories.People, settings: Settings) -> None:
-    mailed(who.reviewer, "rhea@example.com")
-    mailed(who.operator, "olga@example.com")
-    quiet = telling.Wish(
-        ways={telling.EXTERNAL: {telling.EMAIL: telling.NOW, telling.PAGE: telling.OFF}},
-        quiet_from=datetime.time(0), quiet_until=datetime.time(23, 59, 59),
-    )  # fmt: skip
-    notice_settings.save(quiet, owner=who.reviewer)
-    second, third = factories.held(who.operator), factories.held(who.operator, tool="costly")
-    notices.spread()
-    found = {
-        (row.notice.review_id, row.channel, row.target): row
-        for row in models.Delivery.objects.select_related("notice")
-    }
-    mine = f"person {who.reviewer.pk}"
-    assert (second.pk, "page", mine) not in found
-    assert (third.pk, "page", mine) in found
-    late = found[second.pk, "email", mine]
-    assert late.next_at.astimezone(datetime.UTC).time() == datetime.time(23, 59, 59)  # after the quiet hours
-    assert found[third.pk, "email", mine].next_at < late.next_at  # the final one isn't kept back
-    assert not [key for key in found if key[2] == f"person {who.viewer.pk}"]
-    assert second.due_at - second.opened_at < datetime.timedelta(hours=5)  # no deadline moves for any of this
-
-    answer(second, who.reviewer, "approve")
-    notices.spread()
-    outcome = models.Delivery.objects.filter(notice__kind="review.approved", channel="email").get()
-    assert (outcome.person, outcome.bundle is not None) == (
-        who.operator,
-        True,
-    )  # gathered, as the default says
-    models.Delivery.objects.filter(pk=late.pk).update(next_at=late.next_at - datetime.timedelta(days=1))
-    assert (
-        delivering.work(stopping=never) == 2
-    )  # the final one is sent to a file, the late one isn't any more
-    late.refresh_from_db()
-    assert (late.status, late.error) == ("dropped", delivering.OVER)
-    assert len(list(live.CKPTSITE_NOTICES_DIR.glob("*.eml"))) == 1
-    assert not list(live.CKPTSITE_MAIL_DIR.glob("*.eml"))
-    for left in live.CKPTSITE_NOTICES_DIR.iterdir():
-        left.unlink()
-
-
-def test_a_letter_hides_nothing_leads_only_to_the_page_and_decides_nothing(
-    who: factories.People, post: Post
-) -> None:
-    review = factories.held(who.operator, tool="costly", title=HOSTILE)
-    models.Review.objects.filter(pk=review.pk).update(title=HOSTILE)
-    mailed(who.reviewer, "rhea@example.com")
-    assert work() == 1
-    [letter] = post.taken
-    assert letter["To"] == "rhea@example.com"
-    assert letter["Bcc"] is None
-    assert letter["Auto-Submitted"] == "auto-generated"
-    text, page = letter.get_body(("plain",)), letter.get_body(("html",))
-    assert text is not None
-    assert page is not None
-    for part in (str(letter["Subject"]), text.get_content(), page.get_content()):
-        assert "\u202e" not in part
-        assert "U+202E" in part
-    assert "<img" not in page.get_content()
-    assert "src=" not in page.get_content().replace("src=https://evil.example/x&gt;", "")
-    link = f"{live.PUBLIC_URL}{reverse('review', args=[review.pk])}"
-    assert link in text.get_content()
-    assert f'href="{link}"' in page.get_content()
-    assert notice_body.address("runs", 7) == live.PUBLIC_URL + reverse("run", args=[7])
-    review.refresh_from_db()
-    assert review.status == "open"
-
-
 def test_a_mail_server_that_dies_loses_nothing_and_doubles_only_the_same_event(
     who: factories.People, post: Post, settings: Settings
 ) -> None:
@@ -170,20 +99,6 @@ def test_a_mail_server_that_dies_loses_nothing_and_doubles_only_the_same_event(
     assert set(ids) == events
     assert len(ids) > len(events)  # some came twice, under their own id and Message-ID
     assert len({letter["Message-ID"] for letter in post.taken}) == len(events)
-
-
-def test_what_is_gathered_is_one_letter(who: factories.People, post: Post) -> None:
-    mailed(who.reviewer, "rhea@example.com")
-    for name in ("a", "b", "c"):
-        factories.held(who.operator, name=name)
-    assert work() == 0  # not before its time
-    models.Delivery.objects.filter(channel="email").update(next_at=datetime.datetime.now(datetime.UTC))
-    assert work() == 1
-    [letter] = post.taken
-    assert letter["Subject"] == "3 notices from ckptsite"
-    text = letter.get_body(("plain",))
-    assert text is not None
-    assert text.get_content().count("An action waits to be released") == 3
 
 
 def test_endpoints_are_told_everything_signed_and_under_the_same_id(
