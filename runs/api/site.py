@@ -97,6 +97,8 @@ def refused(request: HttpRequest, error: refusals.Refused) -> HttpResponse:
 def unfit(request: HttpRequest, error: errors.ValidationError) -> HttpResponse:
     """422, with a JSON pointer to each field of the body, or the name of each parameter, that doesn't fit."""
     faults = [_fault(tuple(found["loc"]), str(found["msg"])) for found in error.errors]
+    if request.method == "POST":  # a field that isn't the operation's may be a try, whoever makes it
+        _noted(request, "invalid", "; ".join(fault["detail"] for fault in faults[:3]))
     return problems.response(
         422, "Something in this request doesn't fit.", kind="invalid", more={"errors": faults}
     )
