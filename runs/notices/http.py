@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import ssl
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +14,9 @@ from runs.notices import guard
 from runs.notices.failing import NotTaken
 
 TIMEOUT = 10.0
+"""Seconds that each step may take."""
+WHOLE = 15.0
+"""Seconds that all of it may take: an answer that drips keeps nobody."""
 MOST = 64 * 1024
 
 
@@ -29,16 +34,29 @@ class _Pinned(http.client.HTTPConnection):
     def __init__(self, target: guard.Target) -> None:
         super().__init__(target.host, target.port, timeout=TIMEOUT)
         self._target = target
+        self._raw: socket.socket | None = None
+
+    def cut(self) -> None:
+        """End it, in whatever step it is."""
+        if self._raw is not None:
+            with contextlib.suppress(OSError):
+                self._raw.shutdown(socket.SHUT_RDWR)
 
     def connect(self) -> None:
-        raw = socket.create_connection((self._target.address, self._target.port), timeout=TIMEOUT)
+        raw = self._raw = socket.create_connection((self._target.address, self._target.port), timeout=TIMEOUT)
         if not self._target.tls:
             self.sock = raw
             return
         try:
-            self.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=self._target.host)
+            context = ssl.create_default_context()
+            wrapped = context.wrap_socket(
+                raw, server_hostname=self._target.host, do_handshake_on_connect=False
+            )
+            self._raw = wrapped  # it has taken the socket over
+            wrapped.do_handshake()
+            self.sock = wrapped
         except BaseException:
-            raw.close()
+            self._raw.close()
             raise
 
 
@@ -51,6 +69,9 @@ def post(url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
     except LookupError as error:
         raise NotTaken(str(error), away=True) from error
     connection = _Pinned(target)
+    clock = threading.Timer(WHOLE, connection.cut)
+    clock.daemon = True
+    clock.start()
     try:
         connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
         for name, value in {
@@ -69,6 +90,7 @@ def post(url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
             f"{target.named} did not answer: {type(error).__name__}: {error}.", away=True
         ) from error
     finally:
+        clock.cancel()
         connection.close()
 
 

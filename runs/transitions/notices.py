@@ -21,6 +21,7 @@ Status, Channel = models.Delivery.Status, models.Delivery.Channel
 BATCH = 50
 KEPT = datetime.timedelta(days=30)
 LONGEST_PAUSE = 6 * 3600.0
+PUT_OFF = datetime.timedelta(minutes=1)
 HEAD, TEST, REPLY = "audit.head", "test", "reply"
 
 
@@ -118,7 +119,10 @@ def failed(rows: list[models.Delivery], *, why: str, away: bool = False, final: 
             others = models.Delivery.objects.filter(status=Status.PENDING, channel=first.channel)
             if first.channel == Channel.WEBHOOK:
                 others = others.filter(target=first.target)
-            others.update(next_at=Greatest(F("next_at"), Value(first.next_at)))
+            later = min(
+                first.next_at, clock_time.now() + PUT_OFF
+            )  # one that fails must not hold up all for hours
+            others.update(next_at=Greatest(F("next_at"), Value(later)))
 
 
 @attempts.noted("delivery.send_again", "delivery {}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as live
 from django.contrib.auth.models import Group
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
@@ -20,6 +21,7 @@ from tests import factories
 from tests.engine.conftest import answer
 from tests.notices.outside import Post
 from tests.notices.test_outbox import HOSTILE, mailed, never, work
+from tests.pages.conftest import As
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +69,7 @@ def test_who_is_told_what_on_which_way(who: factories.People, settings: Settings
 
 
 def test_a_letter_hides_nothing_leads_only_to_the_page_and_decides_nothing(
-    who: factories.People, post: Post
+    who: factories.People, post: Post, as_: As
 ) -> None:
     review = factories.held(who.operator, tool="costly", title=HOSTILE)
     models.Review.objects.filter(pk=review.pk).update(title=HOSTILE)
@@ -89,8 +91,14 @@ def test_a_letter_hides_nothing_leads_only_to_the_page_and_decides_nothing(
     assert link in text.get_content()
     assert f'href="{link}"' in page.get_content()
     assert notice_body.address("runs", 7) == live.PUBLIC_URL + reverse("run", args=[7])
+    path = link.removeprefix(live.PUBLIC_URL)
+    for client in (Client(), as_(who.reviewer)):  # a scanner of links, with and without a session
+        assert client.head(path).status_code in {200, 302}
+        assert {
+            client.get(path, headers={"User-Agent": "LinkScanner/1.0"}).status_code for _ in range(5)
+        } <= {200, 302}
     review.refresh_from_db()
-    assert review.status == "open"
+    assert (review.status, models.Decision.objects.count()) == ("open", 0)
 
 
 def test_what_is_gathered_is_one_letter(who: factories.People, post: Post) -> None:

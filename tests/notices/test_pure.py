@@ -7,6 +7,7 @@ import datetime
 import ipaddress
 import socket
 import ssl
+import time
 import uuid
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from pytest_django import Settings
 from runs import telling
 from runs.notices import guard, http, signing, slack_requests
 from runs.notices.failing import NotTaken
+from tests import waiting
 from tests.notices.outside import Receiver
 
 UTC = datetime.UTC
@@ -194,7 +196,7 @@ def test_a_name_is_looked_up_once_and_each_of_its_addresses_counts() -> None:
     ):
         http.post("https://rebound.example:8443/x", headers={}, body=b"")
     assert connecting.call_args.args == (("8.8.8.8", 8443),)
-    assert wrapping.call_args.kwargs == {"server_hostname": "rebound.example"}
+    assert wrapping.call_args.kwargs["server_hostname"] == "rebound.example"
 
 
 def test_one_post_and_nothing_else(receiver: Receiver, settings: Settings) -> None:
@@ -217,6 +219,15 @@ def test_one_post_and_nothing_else(receiver: Receiver, settings: Settings) -> No
         assert (refused.value.away, refused.value.final) == (away, final)
     receiver.answer = lambda _request: (200, {}, b"x" * 1_000_000)
     assert len(http.post(receiver.url(), headers={}, body=b"").body) == http.MOST
+
+    def drips(_request: object) -> Any:
+        waiting.until(lambda: time.monotonic() > began + 0.5)
+        return 200, {}, b"late"
+
+    receiver.answer, began = drips, time.monotonic()
+    with mock.patch.object(http, "WHOLE", 0.1), pytest.raises(NotTaken, match="did not answer"):
+        http.post(receiver.url(), headers={}, body=b"")
+    assert time.monotonic() < began + 0.5
     settings.CKPTSITE_OUTGOING = [ipaddress.ip_network("10.0.0.0/8")]
     with pytest.raises(guard.Refused, match="own machine"):
         guard.check(ipaddress.ip_address("10.1.1.1"), tls=False, port=80)
