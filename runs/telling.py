@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import uuid
 import zoneinfo
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runs import lifecycle
@@ -38,6 +39,7 @@ KINDS: dict[str, str] = {
     "review.expired": "Nobody answered in time",
     "review.superseded": "A question is no longer asked",
     "review.settled": "A question was settled by what was found out",
+    "review.broke_glass": "Somebody released it alone, by break-glass",
     "run.succeeded": "A run is done",
     "run.failed": "A run failed",
     "run.cancelled": "A run was stopped",
@@ -129,6 +131,7 @@ def wanted(ways: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     }
 
 
-def zones() -> Iterable[str]:
+@functools.cache
+def zones() -> tuple[str, ...]:
     """Return the names of the time zones that this machine knows, sorted."""
-    return sorted(zoneinfo.available_timezones())
+    return tuple(sorted(zoneinfo.available_timezones()))

@@ -32,7 +32,7 @@ def sending(row: models.Delivery) -> Callable[[], str]:
     if notice.kind in notice_audience.CLOSED:
         return _closing(notice)
     message = {
-        "text": words.title(notice)[:LONGEST],
+        "text": _escaped(words.title(notice)),
         "blocks": blocks(notice),
         "unfurl_links": False,
         "unfurl_media": False,
@@ -122,6 +122,11 @@ def mark(review: models.Review) -> str:
     )
 
 
+def _escaped(text: str) -> str:
+    """Return a text for where Slack would read mentions and links in it."""
+    return text[:LONGEST].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _plain(text: str) -> Block:
     return {"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}
 
@@ -155,7 +160,7 @@ def _closing(notice: models.Notice) -> Callable[[], str]:
     """Return what takes the buttons off the messages about a question that is closed."""
     rows = models.Delivery.objects.filter(channel=telling.SLACK, notice__review=notice.review_id)
     stamps = sorted(set(rows.exclude(receipt="").values_list("receipt", flat=True)))
-    text, shown = words.title(notice)[:LONGEST], blocks(notice)
+    text, shown = _escaped(words.title(notice)), blocks(notice)
 
     def send() -> str:
         for stamp in stamps:
@@ -172,7 +177,7 @@ def _answer(url: str, content: Any) -> Callable[[], str]:
     if host not in {HOOKS, urlsplit(settings.SLACK_API).hostname}:
         raise NotTaken(f"{host} isn't Slack's.", final=True)
     text = str(content.get("text", ""))
-    message: Block = {"text": text, "replace_original": bool(content.get("replace"))}
+    message: Block = {"text": _escaped(text), "replace_original": bool(content.get("replace"))}
     if message["replace_original"]:
         message["blocks"] = [_plain(text)]
     else:

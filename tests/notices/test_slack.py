@@ -89,6 +89,8 @@ def test_a_question_is_decided_in_slack_once(who: factories.People, workspace: R
     [sent] = of(workspace, "/api/chat.postMessage")
     assert workspace.taken[0].headers["authorization"] == "Bearer xoxb-1"
     assert sent["channel"] == CHANNEL
+    assert "&lt;!channel&gt;" in sent["text"]
+    assert "<" not in sent["text"]
     plain = [block["text"] for block in sent["blocks"] if block["type"] == "section"]
     marked = [text["text"] for text in plain if text["type"] == "mrkdwn"]
     assert marked == [f"<@{RHEA}>"]  # nothing else is read as markup
