@@ -27,9 +27,9 @@ MOST_SHOWN = 50
 WHOLE = 200
 """So many lines of arguments are shown unfolded."""
 SHORT = 300
-"""So much of a value stands in the table; where one has more, each question is opened before it is ticked."""
+"""Where a value has more than this, each question is opened before it is ticked."""
 GLANCE = 80
-"""So long a value is read at a glance; a longer one gets more width."""
+"""So much of a value stands in the table, where each is opened; else a longer one gets more width."""
 MARK = "."
 EMPTY = "(empty)"
 Place = tuple[str, ...]
@@ -167,7 +167,14 @@ def _group(
             if name not in columns
         ),
         items=tuple(
-            _item(row, arguments, pairs[row.pk], ticked=ticked, at_first=not opened and at < limit)
+            _item(
+                row,
+                arguments,
+                pairs[row.pk],
+                ticked=ticked,
+                at_first=not opened and at < limit,
+                opened=opened,
+            )
             for at, row in enumerate(rows)
         ),
         reason_required=any(row.reason_required or row.tier >= inbox_rows.ALONE for row in rows),
@@ -183,6 +190,7 @@ def _item(
     *,
     ticked: Mapping[int, str] | None,
     at_first: bool,
+    opened: bool,
 ) -> batch_models.Item:
     mark, value = marked(row), arguments[row.action_id]
     was = (ticked or {}).get(row.pk)
@@ -191,7 +199,7 @@ def _item(
         review_id=row.pk,
         effect=inbox_rows.effect_of(row),
         run_title=row.run.title,
-        cells=tuple(_cell(name, text) for name, text in pairs),
+        cells=tuple(_cell(name, text, opened=opened) for name, text in pairs),
         preview=replace(shown, attachments=review_files.attachments(value)),
         arguments=exact.text_of(value),
         digest=row.action.digest,
@@ -202,7 +210,12 @@ def _item(
     )
 
 
-def _cell(column: str, text: str) -> batch_models.Cell:
+def _cell(column: str, text: str, *, opened: bool) -> batch_models.Cell:
+    """Return a value of the table; where each question is opened it is read there, and begins here."""
+    if opened:
+        return batch_models.Cell(
+            column=column, text=tools.short(" ".join(text.split()), GLANCE), long=False, whole=""
+        )
     return batch_models.Cell(
         column=column,
         text=tools.short(text, SHORT),

@@ -74,6 +74,8 @@ class Source:
     words: str
     position: int = 0
     part: bool = False  # the value stands within a longer text there
+    row: str = ""  # the stored values around it
+    still: str = ""  # where the value that a person changed stands as it was
 
 
 @dataclass(frozen=True, kw_only=True)

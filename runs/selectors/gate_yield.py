@@ -25,12 +25,15 @@ def by_rule(days: int) -> dict[str, policy_models.Yield]:
             edited=Count("id", filter=Q(status=status.APPROVED, revision__gt=1)),
             refused=Count("id", filter=Q(status=status.REJECTED)),
             expired=Count("id", filter=Q(status=status.EXPIRED)),
+            otherwise=Count("id", filter=Q(status=status.ANSWERED)),
+            gone=Count("id", filter=Q(status__in=(status.SETTLED, status.SUPERSEDED))),
+            waiting=Count("id", filter=Q(status=status.OPEN)),
         )
     )
     return {
         row["action__rule"]: policy_models.Yield(
             asked=row["asked"], approved=row["approved"], edited=row["edited"], refused=row["refused"],
-            expired=row["expired"],
+            expired=row["expired"], otherwise=row["otherwise"], gone=row["gone"], waiting=row["waiting"],
         )
         for row in rows
     }  # fmt: skip

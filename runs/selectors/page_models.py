@@ -88,6 +88,8 @@ class RunRow:
     open_reviews: int
     last_checkpoint: int | None = None
     dry_run: bool = False
+    replaced_by: int | None = None  # the later attempt that took over
+    attempt: str = ""  # "attempt 2 of run 1"
 
 
 @dataclass(frozen=True, kw_only=True)

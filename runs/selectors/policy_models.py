@@ -18,16 +18,19 @@ class Yield:
     edited: int
     refused: int
     expired: int
+    otherwise: int  # asked back, done by hand, or what was done before was kept or taken back
+    gone: int  # no longer asked before anybody answered
+    waiting: int
 
     @property
     def decided(self) -> int:
         """Return how many were answered."""
-        return self.approved + self.edited + self.refused
+        return self.approved + self.edited + self.refused + self.otherwise
 
     @property
     def stopped(self) -> int:
         """Return how many were not simply approved."""
-        return self.edited + self.refused
+        return self.edited + self.refused + self.otherwise
 
     @property
     def relax(self) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import json
 import operator
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q, TextField
@@ -39,6 +40,11 @@ _WITHIN = 8
 """From this length on a text is also looked for within longer ones."""
 
 
+_SHOWN = 12
+"""So many values of a row are shown."""
+_Row = tuple[int, str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Held:
     """One line that may hold a value, with every value in it and its place."""
@@ -46,7 +52,8 @@ class _Held:
     position: int
     kind: str
     content: Mapping[str, Any]
-    values: Mapping[str, str]  # canonical text of a value -> its place
+    values: Mapping[str, tuple[str, ...]]  # canonical text of a value -> its places, in order
+    rows: Mapping[str, str]  # place of what holds some values -> those, in one line
 
 
 def sources(
@@ -59,27 +66,57 @@ def sources(
     if action is None or action.undo_of_id is not None:
         return ()
     leaves = [(place, value) for place, value in _leaves("", arguments) if _telling(value)][:LEAVES]
-    held = _held(run, action, [value for _, value in leaves])
-    titles = _titles(action.run_id, held)
     typed = {row.label: change.by for change in changes for row in change.rows}
+    first = {row.label: row.before for change in reversed(changes) for row in change.rows}
+    before = {place: first.get(place.replace(", ", ".")) for place, _ in leaves}
+    wanted = [value if before[place] is None else before[place] for place, value in leaves]
+    held = _held(run, action, [value for value in wanted if _telling(value)])
+    titles = _titles(action.run_id, held)
+    common = _common(wanted, held)
     return tuple(
-        check_models.Source(place=place, kind="person", words=f"{by}, who changed it")
-        if (by := typed.get(place.replace(", ", ".")))
-        else _source(place, value, held, titles)
+        _source(place, value, held, titles, common)
+        if before[place] is None
+        else _changed(place, before[place], typed[place.replace(", ", ".")], held, titles, common)
         for place, value in leaves
     )
 
 
-def _source(place: str, value: Any, held: list[_Held], titles: Mapping[str, str]) -> check_models.Source:
+def _changed(
+    place: str, old: Any, by: str, held: list[_Held], titles: Mapping[str, str], common: Counter[_Row]
+) -> check_models.Source:
+    """Return who changed a value, and where what it was still stands: in the input, or in what was read."""
+    source = _source(place, old, held, titles, common)
+    still = f"{source.words} still holds “{old}”" if source.kind in {"input", "result"} else ""
+    return replace(source, kind="person", words=f"{by}, who changed it", still=still)
+
+
+def _common(values: list[Any], held: list[_Held]) -> Counter[_Row]:
+    """Return for each row of the stored data how many of these values stand in it."""
+    found: Counter[_Row] = Counter()
+    for text in {exact.canonical(value, limit=None) for value in values}:
+        for line in held:
+            found.update({(line.position, _around(place)) for place in line.values.get(text, ())})
+    return found
+
+
+def _around(place: str) -> str:
+    """Return the place of what holds the value: "rows 20" of "rows 20, email"."""
+    return place.rpartition(", ")[0]
+
+
+def _source(
+    place: str, value: Any, held: list[_Held], titles: Mapping[str, str], common: Counter[_Row]
+) -> check_models.Source:
     text = exact.canonical(value, limit=None)
     for line in held:
         if text in line.values:
-            where = line.values[text]
+            # The row that most of the call's other values stand in; else the first.
+            where = max(line.values[text], key=lambda found: common[line.position, _around(found)])
             return _found(place, line, titles, where=where, part=False)
     if isinstance(value, str) and len(value) >= _WITHIN:
         inner = text[1:-1]
         for line in held:
-            around = next((where for other, where in line.values.items() if inner in other), None)
+            around = next((where[0] for other, where in line.values.items() if inner in other), None)
             if around is not None:
                 return _found(place, line, titles, where=around, part=True)
     return check_models.Source(place=place, kind="agent", words="written by the agent")
@@ -105,8 +142,9 @@ def _found(
             title = titles.get(str(line.content.get("step")))
             kind, words = "result", f"“{title}”" if title else "a tool's result"
     at = f": {where}" if where else ""
+    row = line.rows.get(_around(where), "")
     return check_models.Source(
-        place=place, kind=kind, words=f"{words}{at}", position=line.position, part=part
+        place=place, kind=kind, words=f"{words}{at}", position=line.position, part=part, row=row
     )
 
 
@@ -126,15 +164,24 @@ def _held(run: models.Run, action: models.Action, values: list[Any]) -> list[_He
         .order_by("position")
         .values_list("position", "kind", "content")[:LINES]
     )
-    return [
-        _Held(
-            position=position,
-            kind=kind,
-            content=content,
-            values={text: place for place, text in reversed([*_texts(kind, content)])},
-        )
-        for position, kind, content in rows
-    ]
+    return [_line(position, kind, content) for position, kind, content in rows]
+
+
+def _line(position: int, kind: str, content: Mapping[str, Any]) -> _Held:
+    places: dict[str, list[str]] = defaultdict(list)
+    rows: dict[str, list[str]] = defaultdict(list)
+    for place, text in _texts(kind, content):
+        places[text].append(place)
+        row, _, name = place.rpartition(", ")
+        if row and row[-1].isdigit():
+            rows[row].append(f"{name}: {tools.short(text.strip(chr(34)), 60)}")
+    return _Held(
+        position=position,
+        kind=kind,
+        content=content,
+        values={text: tuple(found) for text, found in places.items()},
+        rows={row: " · ".join(found[:_SHOWN]) for row, found in rows.items()},
+    )
 
 
 def _texts(kind: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from runs import exact, lifecycle, models
+from runs.providers import registry as providers
 from runs.selectors import (
     deciding,
     filters,
@@ -107,7 +108,7 @@ def page(
         due_at=review.due_at,
         overdue=review.due_at < review.now,
         expires_at=review.expires_at,
-        said=str(reply.get("text") or ""),
+        said=_words_of(reply, provider=run.agent_version.provider),
         steps=review_parts.steps(run.pk, action),
         facts=(
             *review_facts.facts(review, arguments),
@@ -238,6 +239,11 @@ def _blocked(
     if review.status == lifecycle.Review.OPEN and review_parts.voted(votes, viewer, review):
         return "You have decided. It needs somebody else's decision too."
     return deciding.blocked(review, viewer)
+
+
+def _words_of(reply: Mapping[str, Any], *, provider: str) -> str:
+    """Return the agent's own words; a playbook has none, and what stands there only counts its calls."""
+    return "" if providers.follows_plan(provider) else str(reply.get("text") or "")
 
 
 def _reply(action: models.Action | None) -> Mapping[str, Any]:

@@ -60,9 +60,10 @@ def page(
         for line in lines
         if not _said_by_the_result(line)
     ]
+    header = run_header.header(run, viewer, tab="run")
     return run_models.TimelinePage(
-        header=run_header.header(run, viewer, tab="run"),
-        groups=tuple(groups(items)),
+        header=header,
+        groups=tuple(groups(_once(items, said=header.sentence))),
         page=paging,
         failures=only,
         over=take_over.form(run, given or {}, error=error) if viewer.may(rights.Act.REDRIVE) else None,
@@ -77,6 +78,12 @@ def _said_by_the_result(line: run_log.Line) -> bool:
         and content.get("outcome") == "happened"
         and content.get("source") == "run"
     )
+
+
+def _once(items: Iterable[run_models.TimelineItem], *, said: str) -> Iterator[run_models.TimelineItem]:
+    """Yield the lines; what the head of the page says in the same words isn't said again."""
+    for item in items:
+        yield replace(item, detail="") if item.detail and item.detail.strip() == said.strip() else item
 
 
 def groups(items: Iterable[run_models.TimelineItem]) -> Iterator[run_models.TimelineGroup]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast, Coalesce
 
 from runs import lifecycle, models, rights
 from runs.selectors import (
@@ -59,12 +59,19 @@ def page(
         rows = rows.filter(pk__in=cause.runs)
     steps = models.PlanStep.objects.filter(run=OuterRef("pk")).order_by().values("run")
     entries = models.Entry.objects.filter(run=OuterRef("pk"), position=OuterRef("position"))
+    earlier = models.Run.objects.filter(
+        root=OuterRef("root"), pk__lte=OuterRef("pk"), mode=models.Run.Mode.LIVE
+    )
+    counted = earlier.order_by().values("root").annotate(n=Count("pk")).values("n")
     rows = rows.annotate(
         now=now.ClockNow(),
         steps_total=Coalesce(Subquery(steps.annotate(n=Count("pk")).values("n")), 0),
         steps_done=_steps_in(steps, lifecycle.STEP_BEHIND),
         steps_not_done=_steps_in(steps, lifecycle.STEP_NOT_DONE),
         changed_at=Subquery(entries.values("created_at")[:1]),
+        attempt=Coalesce(Subquery(counted), 0),
+        takes_back=_takes_back("pk"),
+        taken_back=_takes_back("superseded_by"),
     )
     kept = (("only", only), ("cause", cause.key if cause is not None else ""), ("q", typed))
     keep = {name: value for name, value in kept if value}
@@ -148,4 +155,25 @@ def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> pag
         open_reviews=len(asked),
         last_checkpoint=run.checkpoint_number or None,
         dry_run=run.mode == models.Run.Mode.DRY_RUN,
+        replaced_by=None if run.taken_back else run.superseded_by_id,
+        attempt=_attempt(run),
     )
+
+
+def _attempt(run: Any) -> str:
+    """Return which attempt of the first run it is; nothing for the first, a dry run, and what only takes back."""
+    if run.root_id == run.pk or run.mode == models.Run.Mode.DRY_RUN:
+        return ""
+    return (
+        f"takes back, of run {run.root_id}"
+        if run.takes_back
+        else f"attempt {run.attempt} of run {run.root_id}"
+    )
+
+
+def _takes_back(run: str) -> Exists:
+    """Return whether the run of this name was made for nothing but an undo: its first line says so."""
+    lines = models.Entry.objects.filter(run=OuterRef("pk")).order_by("position")
+    first = Subquery(lines.annotate(text=Cast("content", TextField())).values("text")[:1])
+    runs = models.Run.objects.filter(pk=OuterRef(run)).annotate(first=first)
+    return Exists(runs.filter(first__contains='"code":"undoing"'))

@@ -15,7 +15,7 @@ export function refresh() {
   const { folded, unseen } = missing();
   let text = "";
   if (folded.length) text = folded.length === 1 ? "Open the folded part of the arguments first." : `Open the ${folded.length} folded parts of the arguments first.`;
-  else if (unseen.length) text = "Read to the end of the arguments first.";
+  else if (unseen.length) text = "Scroll to the end of the arguments first: then this can be pressed.";
   for (const form of forms) {
     const button = form.querySelector("[type=submit]");
     const note = form.querySelector("[data-gate-note]");

@@ -1,7 +1,12 @@
 // Selected rows are counted where something can be done with them; the form works without this.
 function count(form) {
   const some = form.querySelectorAll("input[type=checkbox]:checked").length;
+  const most = Number(form.dataset.most || some);
   for (const mark of form.querySelectorAll("[data-batch-count]")) mark.textContent = some ? ` (${some})` : "";
+  const approve = form.querySelector("button[value=approve]");
+  if (approve) approve.disabled = some > most;
+  const over = form.querySelector("[data-batch-over]");
+  if (over) over.hidden = some <= most;
   const bar = form.querySelector("[data-pick]");
   if (!bar) return;
   bar.toggleAttribute("data-some", some > 0);

@@ -130,7 +130,10 @@ def test_what_is_open_at_the_checkpoint_is_corrected_and_so_are_the_instructions
     place, other = (reverse("run", args=[one.pk]) for one in (old, new))
     assert f'<a href="{place}">A later attempt of run {old.pk}</a>' in text(client, other)
     assert f'<a href="{other}">A later attempt, run {new.pk}, took over</a>' in text(client, place)
-    assert f">run {new.pk} ·" in text(client, reverse("runs"))
+    listed = text(client, reverse("runs"))
+    assert f">run {new.pk} ·" in listed
+    assert f"attempt 2 of run {old.pk}" in listed
+    assert f'replaced by <a href="{other}">run {new.pk}</a>' in listed
     action = only_review(new).action
     assert action is not None
     assert (action.arguments()["name"], action.arguments()["amount"]) == ("right\nhere", "1.00")

@@ -14,6 +14,7 @@ from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Costly, Look
 from tests.pages.conftest import As
 from tests.pages.test_pages import text
+from tests.rules.test_5_edits import change
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,6 +66,28 @@ def test_each_value_leads_to_where_it_stood_first(who: factories.People, as_: As
     assert "“Do file”: seen</a>" in place["name"]
     assert "the agent's plan" in place["amount"].replace("&#x27;", "'")
     assert "written by the agent" in place["note"]
+
+
+def test_a_value_is_shown_in_its_row_and_a_correction_says_where_the_old_one_still_stands(
+    who: factories.People, as_: As
+) -> None:
+    """Of equal values the one counts that stands in the row of the others; that row is shown."""
+    rows = [{"name": "Ann", "sum": "12.50"}, {"name": "Bert", "sum": "12.50"}]
+    wants = {"name": "${steps.read.rows[1].name}", "amount": "${steps.read.rows[1].sum}"}
+    seen = contract.Receipt(summary="Looked.", value={"rows": rows})
+    with mock.patch.object(Look, "run", return_value=seen):
+        run = go(
+            factories.start(who.operator, step("look", "file", id="read"), step("lookup") | {"with": wants})
+        )
+    client, review = as_(who.reviewer), only_review(run)
+    page = text(client, reverse("review", args=[review.pk]))
+    assert page.count("rows 2, ") == 2
+    assert page.count("name: Bert · sum: 12.50") == 1
+    assert "rows 1, sum" not in page
+    change(review, who.reviewer, "mistyped", name="Berta")
+    page = text(client, reverse("review", args=[only_review(go(run)).pk]))
+    assert "“Do file”: rows 2, name still holds “Bert”" in page
+    assert "Written by the agent" not in page  # a playbook has no words of its own
 
 
 def test_a_changed_world_is_shown_before_and_after(who: factories.People, as_: As) -> None:
