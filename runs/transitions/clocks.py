@@ -155,7 +155,7 @@ def wake_stranded() -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT r.id FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
+            "SELECT r.id, r.reason FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
             " SELECT 1 FROM runs_review v WHERE (v.run_id = r.id OR v.id = r.budget_review_id) AND v.status = 'open')"
             " AND NOT EXISTS ("
             " SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
@@ -167,8 +167,9 @@ def wake_stranded() -> int:
             " ORDER BY r.id LIMIT %s",
             [BATCH],
         )
-        ids = [row[0] for row in cursor.fetchall()]
-    return sum(_wake(run_id, why="nothing to wait for") for run_id in ids)
+        found = cursor.fetchall()
+    others = "the question that it waited for is closed"
+    return sum(_wake(pk, why=others if why == "others" else "nothing to wait for") for pk, why in found)
 
 
 def wake_new_day() -> int:

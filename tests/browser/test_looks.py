@@ -92,7 +92,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]
-    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/"]
+    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

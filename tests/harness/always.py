@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from django.db.models import Q
+
 from runs import lifecycle, models, rights
 from runs.engine import verifier
 from tests.harness import shifted
@@ -114,7 +116,10 @@ def _unreleased(run: models.Run, line: models.Entry) -> list[str]:
 
 def _owner(run: models.Run) -> list[str]:
     """Every run is closed, or due, or held or waiting with an owner and a due time."""
-    reviews = models.Review.objects.filter(run_id=run.pk, status=lifecycle.Review.OPEN, due_at__isnull=False)
+    own = Q(run_id=run.pk) | Q(
+        pk=run.budget_review_id
+    )  # or the one question of all that reached a common limit
+    reviews = models.Review.objects.filter(own, status=lifecycle.Review.OPEN, due_at__isnull=False)
     match run.status:
         case lifecycle.Run.QUEUED if run.wake_at is None:
             return ["is queued, but never due"]

@@ -99,7 +99,7 @@ def expected(name: str, role: str) -> int:
         return 200 if role in {"operator", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403
-    if name in {"policies-edit", "person", "outgoing"} and role in SEEING:
+    if name in {"policies-edit", "person", "outgoing", "secrets"} and role in SEEING:
         return 200 if role == "admin" else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403

@@ -141,11 +141,12 @@ def test_10_a_planted_secret_is_found_nowhere(who: factories.People, as_: As, li
     pages = [
         reverse(name, args=[run.pk]) for run in runs for name in ("run", "run-transcript", "run-effects")
     ]
-    pages += [reverse("run-dossier", args=[runs[0].pk]), "/audit/", "/inbox/?tab=team"]
+    pages += ["/secrets/", reverse("run-dossier", args=[runs[0].pk]), "/audit/", "/inbox/?tab=team"]
     pages += [reverse("review", args=[pk]) for pk in models.Review.objects.values_list("pk", flat=True)]
     client: Client = as_(who.admin)
     shown = "\n".join(client.get(page).content.decode() for page in pages)
     assert "secret://canary" in shown
+    assert "Leaky (leaky.call)" in shown
     kept = next(blob for blob in models.Blob.objects.all() if bytes(blob.content).startswith(b"key: "))
     assert bytes(kept.content) == b"key: [secret://canary]"
     answer_ = client.get("/audit/?as=jsonl")
