@@ -15,9 +15,11 @@ from django.db.models.functions import Cast, Now
 from django.http import Http404
 
 from runs import exact, models, rights
-from runs.models import cuts
+from runs.models import cuts, scopes
 from runs.tools import filerefs
 
+AGENT = "agent_version__agent"
+"""The way from a run to what it is in whose scope it is."""
 Person = models.User | AnonymousUser
 Row = TypeVar("Row")
 
@@ -66,6 +68,17 @@ def may(user: Person, act: rights.Act) -> bool:
     return rights.may(roles(user), act)
 
 
+def _person(user: Person) -> models.User | None:
+    return user if isinstance(user, models.User) else None
+
+
+def whole(user: Person, act: rights.Act) -> None:
+    """Refuse like `require`, and (Forbidden) who is limited to some agents: this is about all of them."""
+    require(user, act)
+    if isinstance(user, models.User) and user.limit() is not None:
+        raise Forbidden("Your account is limited to some agents, and this is about all of them.")
+
+
 def see(user: Person) -> None:
     """Refuse (NoGroup, a 404) somebody who may see nothing here."""
     if not may(user, rights.Act.VIEW):
@@ -97,19 +110,21 @@ def run_for(user: Person, run_id: int) -> models.Run:
     rows = models.Run.objects.select_related(
         "agent_version__agent", "created_by", "hold_by", "stop_by", "superseded_by"
     )
-    return _one(rows.filter(pk=run_id).first(), "run", run_id)
+    return _one(rows.filter(scopes.seen(_person(user)), pk=run_id).first(), "run", run_id)
 
 
 def review_for(user: Person, review_id: int) -> models.Review:
     """Return the review. Refuses 404 for who may not see it and where there is none."""
     see(user)
-    return _one(models.Review.objects.filter(pk=review_id).first(), "question", review_id)
+    rows = models.Review.objects.filter(scopes.seen(_person(user), f"run__{AGENT}"), pk=review_id)
+    return _one(rows.first(), "question", review_id)
 
 
 def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
     """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
     see(user)
-    return _one(models.Entry.objects.filter(run_id=run_id, position=position).first(), "entry", position)
+    rows = models.Entry.objects.filter(scopes.seen(_person(user), f"run__{AGENT}"), run=run_id)
+    return _one(rows.filter(position=position).first(), "entry", position)
 
 
 def checkpoint_for(user: Person, run_id: int, number: int) -> cuts.Cut:
@@ -138,7 +153,9 @@ def file_for(user: Person, run_id: int, sha256: str) -> tuple[str, bytes]:
 def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occurrence:
     """Return one effect of the run's lineage. Refuses 404 for who may not see it and where there is none."""
     see(user)
-    rows = models.Occurrence.objects.filter(pk=occurrence_id, root=run.root_id)
+    rows = models.Occurrence.objects.filter(
+        scopes.seen(_person(user), f"root__{AGENT}"), pk=occurrence_id, root=run.root_id
+    )
     return _one(rows.first(), "effect", occurrence_id)
 
 

@@ -36,7 +36,7 @@ def me(request: door.Request) -> HttpResponse:
 def agents(request: door.Request) -> HttpResponse:
     """Each with the JSON Schema of its input; an input of format "file" goes under `files`."""
     access.see(request.user)
-    return acts.answer(records.agents())
+    return acts.answer(records.agents(door.viewer(request)))
 
 
 @router.get("/runs", response=record_models.Runs, operation_id="list_runs", summary="List runs, newest first")
@@ -50,7 +50,9 @@ def listed(
 ) -> HttpResponse:
     """`only` is a group of statuses, `q` words of the run and its questions."""
     access.see(request.user)
-    return acts.answer(records.runs(only=only, agent=agent, q=q, cursor=cursor, limit=limit))
+    return acts.answer(
+        records.runs(door.viewer(request), only=only, agent=agent, q=q, cursor=cursor, limit=limit)
+    )
 
 
 @router.post("/runs", response={201: record_models.Run}, operation_id="start_run", summary="Start a run")

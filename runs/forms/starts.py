@@ -9,7 +9,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 
 from runs import models
-from runs.models import blob
+from runs.models import blob, scopes
 from runs.selectors import page_models, tools
 
 TITLE_LENGTH = 200
@@ -28,10 +28,10 @@ class Given:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def agents() -> list[models.Agent]:
+def agents(user: models.User) -> list[models.Agent]:
     """Return the agents that can be started."""
     return list(
-        models.Agent.objects.filter(current__isnull=False)
+        models.Agent.objects.filter(scopes.seen(user, "pk"), current__isnull=False)
         .select_related("current")
         .defer("current__definition", "current__tools")
         .order_by("title", "name")

@@ -19,6 +19,7 @@ from runs.models.policy import Policy, PolicyVersion
 from runs.models.rehearsal import Rehearsal
 from runs.models.review import Decision, Review
 from runs.models.run import Run
+from runs.models.scopes import Scope
 from runs.models.secret import Secret
 from runs.models.team import Delegation, Invitation, Shift
 from runs.models.tenure import Tenure
@@ -64,6 +65,7 @@ __all__ = [
     "Revision",
     "Run",
     "SavedView",
+    "Scope",
     "Secret",
     "Shift",
     "SlackLink",

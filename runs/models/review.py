@@ -18,7 +18,8 @@ from runs.models.user import roles_of
 
 _VOTERS = """
 SELECT u.is_superuser, array_to_json(ARRAY(
-  SELECT g.name FROM runs_user_groups m JOIN auth_group g ON g.id = m.group_id WHERE m.user_id = u.id))
+  SELECT g.name FROM runs_user_groups m JOIN auth_group g ON g.id = m.group_id WHERE m.user_id = u.id)),
+  u.id, p.id, EXISTS (SELECT FROM runs_scope)
 FROM runs_decision d JOIN runs_user p ON p.id = d.person_id JOIN runs_user u ON u.id = coalesce(d.on_behalf_of_id, p.id)
 LEFT JOIN runs_apitoken t ON t.id = d.through_id
 WHERE d.review_id = $1 AND d.revision = $2 AND d.verdict = 'approve' AND u.is_active AND p.is_active
@@ -149,7 +150,17 @@ class Review(models.Model):
         An approval in somebody's place has that person's roles, while the delegation is in force.
         """
         found = wire.execute(_VOTERS, [columns.number(self.pk), columns.number(self.revision)])
-        return [roles_of(json.loads(groups or b"[]"), superuser=top == b"t") for top, groups in found]
+        return [
+            roles_of(json.loads(groups or b"[]"), superuser=top == b"t")
+            for top, groups, *who, limits in found
+            if limits != b"t" or self._in_scope({int(one) for one in who if one is not None})
+        ]
+
+    def _in_scope(self, people: Collection[int]) -> bool:
+        """Return whether each of these people may see what this is about, as it is now."""
+        agent = self.run.agent_version.agent_id
+        limits = [user.limit() for user in apps.get_model("runs", "User").objects.filter(pk__in=people)]
+        return all(limit is None or agent in limit for limit in limits)
 
     def why_apart(self, user_id: int, *, written: Collection[int] | None = None) -> str:
         """Return what this person did to what is asked about, for where somebody else must release it, or nothing.

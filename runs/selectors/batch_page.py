@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from runs import exact, json_lines, lifecycle, models
+from runs.models import scopes
 from runs.selectors import (
     batch_models,
     deciding,
@@ -48,7 +49,7 @@ def page(
 
     `ticked` are those of a form that was refused, with what it showed: what has changed since isn't ticked any more.
     """
-    rows = _read(review_ids)
+    rows = _read(viewer, review_ids)
     arguments = ledger.arguments([row.action for row in rows if row.action], largest=inbox_rows.LARGE)
     others = deciding.held_by_others(viewer.user)
     written = deciding.written_by(viewer.user, rows)
@@ -76,7 +77,7 @@ def report(
 ) -> batch_models.Report:
     """Return what became of each question; `refused` has the reason of those that were not decided, else nothing."""
     return batch_models.Report(
-        lines=tuple(_line(row, viewer, refused[row.pk]) for row in _read(list(refused))),
+        lines=tuple(_line(row, viewer, refused[row.pk]) for row in _read(viewer, list(refused))),
         others=tuple(others),
         back=back,
     )
@@ -88,8 +89,9 @@ def marked(review: models.Review) -> str:
     return MARK.join(str(part) for part in parts)
 
 
-def _read(review_ids: Sequence[int]) -> list[Any]:
-    rows = models.Review.objects.filter(pk__in=list(dict.fromkeys(review_ids))[:MOST_SHOWN])
+def _read(viewer: deciding.Viewer, review_ids: Sequence[int]) -> list[Any]:
+    seen = scopes.seen(viewer.user, "run__agent_version__agent")
+    rows = models.Review.objects.filter(seen, pk__in=list(dict.fromkeys(review_ids))[:MOST_SHOWN])
     rows = rows.select_related("run__agent_version__agent", "action__occurrence").order_by("due_at", "pk")
     return list(rows.annotate(now=now.ClockNow()))
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Exists, Max, OuterRef, Subquery
 
 from runs import lifecycle, models
-from runs.models import paths
-from runs.selectors import failure_causes, words
+from runs.models import paths, scopes
+from runs.selectors import deciding, failure_causes, words
 
 AT_ONCE = 25
 """So many runs go on with one form; the others are on the page that comes after it."""
@@ -56,6 +56,7 @@ class BulkPage:
 
 
 def page(
+    viewer: deciding.Viewer,
     key: str,
     *,
     reason: str = "",
@@ -65,11 +66,11 @@ def page(
     errors: Mapping[str, str] | None = None,
 ) -> BulkPage:
     """Return the failed runs of a cause; after the form was sent, those that it named with what became of each."""
-    known = failure_causes.by_cause()
+    known = failure_causes.by_cause(viewer)
     chosen = next((cause for cause in known if cause.key == key), None)
     open_ones = chosen.runs if chosen is not None else ()
     shown = tuple(outcomes) if outcomes else open_ones[:AT_ONCE]
-    rows = _rows(shown, ticked, tokens or {}, outcomes or {})
+    rows = _rows(viewer, shown, ticked, tokens or {}, outcomes or {})
     results = [row.outcome for row in rows if row.outcome is not None]
     return BulkPage(
         causes=known if chosen is None and not outcomes else (),
@@ -87,6 +88,7 @@ def page(
 
 
 def _rows(
+    viewer: deciding.Viewer,
     ids: Collection[int],
     ticked: Collection[int] | None,
     tokens: Mapping[int, str],
@@ -102,7 +104,8 @@ def _rows(
     contradicted = models.Review.objects.filter(
         run=OuterRef("pk"), kind=lifecycle.ReviewKind.FAILURE, status=lifecycle.Review.OPEN
     ).exclude(title__startswith="Failed:")
-    runs = models.Run.objects.filter(pk__in=ids).select_related("agent_version__agent", "root")
+    runs = models.Run.objects.filter(scopes.seen(viewer.user), pk__in=ids)
+    runs = runs.select_related("agent_version__agent", "root")
     runs = runs.annotate(failed_at=Subquery(failed), contradicted=Exists(contradicted))
     good = models.Entry.objects.filter(
         run=OuterRef("pk"), number__isnull=False, position__lt=OuterRef("failed_at")

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from runs import exact, models
-from runs.selectors import cells, effects_ledger
+from runs import exact
+from runs.selectors import cells, deciding, effects_ledger
 
 MOST = 5_000
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -28,9 +28,9 @@ class Saved:
     text: str
 
 
-def saved(params: Mapping[str, str], kind: str) -> Saved:
+def saved(viewer: deciding.Viewer, params: Mapping[str, str], kind: str) -> Saved:
     """Return the newest effects that fit the filters, at most `MOST` of them."""
-    found = models.Occurrence.objects.filter(effects_ledger.condition(effects_ledger.read(params)))
+    found = effects_ledger.fitting(viewer, effects_ledger.read(params))
     rows = [_flat(row) for row in effects_ledger.rows(list(found.order_by("-pk")[:MOST]))]
     text = exact.canonical(rows, limit=None) if kind == "json" else _csv(rows)
     return Saved(name=f"effects.{kind}", content_type=TYPES[kind], text=text)

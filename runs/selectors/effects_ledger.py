@@ -15,7 +15,8 @@ from urllib.parse import urlencode
 from django.db.models import Max, Q, QuerySet
 
 from runs import exact, lifecycle, models
-from runs.selectors import attachments, ledger, page_models, read_back, tools
+from runs.models import scopes
+from runs.selectors import attachments, deciding, ledger, page_models, read_back, tools
 from runs.selectors import filters as searching
 
 SIZE = 50
@@ -105,7 +106,7 @@ def read(params: Mapping[str, str]) -> Filters:
     )
 
 
-def page(params: Mapping[str, str]) -> Page:
+def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> Page:
     """Return one page of effects."""
     filters = read(params)
     newest = models.Occurrence.objects.aggregate(top=Max("pk"))["top"] or 0
@@ -115,11 +116,15 @@ def page(params: Mapping[str, str]) -> Page:
         if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19
         else newest + 1
     )
-    found, bottom = window(filters, top=top)
+    found, bottom = window(viewer, filters, top=top)
     occurrences = list(found[: SIZE + 1])
     shown = occurrences[:SIZE]
     more = len(occurrences) > SIZE
-    agents = models.Agent.objects.order_by("name").values_list("name", "title")[:NAMED]
+    agents = (
+        models.Agent.objects.filter(scopes.seen(viewer.user, "pk"))
+        .order_by("name")
+        .values_list("name", "title")[:NAMED]
+    )
     return Page(
         rows=rows(shown),
         filters=filters,
@@ -136,9 +141,16 @@ def page(params: Mapping[str, str]) -> Page:
     )
 
 
-def window(filters: Filters, *, top: int) -> tuple[QuerySet[models.Occurrence], int]:
+def fitting(viewer: deciding.Viewer, filters: Filters) -> QuerySet[models.Occurrence]:
+    """Return all effects that fit and that this person may see."""
+    return models.Occurrence.objects.filter(
+        scopes.seen(viewer.user, "root__agent_version__agent"), condition(filters)
+    )
+
+
+def window(viewer: deciding.Viewer, filters: Filters, *, top: int) -> tuple[QuerySet[models.Occurrence], int]:
     """Return the effects before `top` that fit, newest first, and the number down to which they are looked for."""
-    found = models.Occurrence.objects.filter(condition(filters), pk__lt=top).order_by("-pk")
+    found = fitting(viewer, filters).filter(pk__lt=top).order_by("-pk")
     if filters.state == CONTRADICTED or filters.words:
         return found, 0
     bottom = max(0, top - WINDOW)

@@ -73,7 +73,7 @@ def _lines(rows: Sequence[Sequence[str]]) -> str:
 
 def _all(viewer: deciding.Viewer, chosen: filters.Filters) -> Any:
     if chosen.tab == filters.DECIDED:
-        return inbox_rows.decided(chosen)
+        return inbox_rows.decided(viewer, chosen)
     return inbox_rows.waiting(viewer, chosen)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runs import causes, lifecycle, models
+from runs.models import scopes
+from runs.selectors import deciding
 
 MOST = 2_000
 """So many open failures are looked at, the newest first: what was answered isn't among them."""
@@ -19,10 +21,11 @@ class Cause:
     runs: tuple[int, ...]  # newest first
 
 
-def by_cause() -> tuple[Cause, ...]:
+def by_cause(viewer: deciding.Viewer) -> tuple[Cause, ...]:
     """Return the causes, the most frequent first."""
     rows = (
         models.Review.objects.filter(
+            scopes.seen(viewer.user, "run__agent_version__agent"),
             kind=lifecycle.ReviewKind.FAILURE,
             status=lifecycle.Review.OPEN,
             run__status=lifecycle.Run.FAILED,

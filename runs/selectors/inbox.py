@@ -8,6 +8,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from runs import lifecycle, models
+from runs.models import scopes
 from runs.selectors import (
     budgets_page,
     deciding,
@@ -37,7 +38,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
     keep = dict(chosen.parts)
     if tab == DECIDED:
         lines, paging = keyset.page(
-            inbox_rows.decided(chosen), by=("id",), params=params, size=SIZE, keep=keep
+            inbox_rows.decided(viewer, chosen), by=("id",), params=params, size=SIZE, keep=keep
         )
         decided = inbox_rows.of_decisions(lines)
         known = _known(_newest_decision(), [line.pk for line in lines])
@@ -57,7 +58,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         tabs=_tabs(counted, tab),
         tab=tab,
         filters=_chips(counted, chosen, tab),
-        form=_form(chosen),
+        form=_form(viewer, chosen),
         rows=rows,
         decided=decided,
         page=paging,
@@ -144,9 +145,13 @@ def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_model
     return tuple(found)
 
 
-def _form(chosen: Filters) -> inbox_models.FilterForm:
+def _form(viewer: deciding.Viewer, chosen: Filters) -> inbox_models.FilterForm:
     """Return the form for what has too many values for chips; it works without scripts."""
-    agents = models.Agent.objects.order_by("title", "name").values_list("name", "title")[:MANY]
+    agents = (
+        models.Agent.objects.filter(scopes.seen(viewer.user, "pk"))
+        .order_by("title", "name")
+        .values_list("name", "title")[:MANY]
+    )
     asked = [tool for tool in tools.everything() if tool.effect != contract.Effect.READ][:MANY]
     other = chosen.but(tool="", agent="", age="")
     return inbox_models.FilterForm(

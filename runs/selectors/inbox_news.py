@@ -28,7 +28,7 @@ def news(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         return inbox_models.InboxNews(fresh=0, gone=0, empty=False)
     chosen = filters.read(params)
     if chosen.tab == DECIDED:
-        fresh = inbox_rows.decided(chosen).filter(pk__gt=known.newest).count()
+        fresh = inbox_rows.decided(viewer, chosen).filter(pk__gt=known.newest).count()
         return inbox_models.InboxNews(fresh=fresh, gone=0, empty=not known.seen)
     rows = queue.listed(viewer, chosen)
     found = rows.aggregate(

@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from runs import lifecycle, models
+from runs.models import scopes
 from runs.selectors import deciding, filters, inbox_models, ledger, now, queue, review_before, tools
 
 LARGE = 100_000
@@ -26,9 +27,10 @@ def waiting(viewer: deciding.Viewer, chosen: filters.Filters) -> QuerySet[models
     return with_steps(rows).annotate(now=now.ClockNow(), put_off_until=F("put_off__until"))
 
 
-def decided(chosen: filters.Filters) -> QuerySet[models.Decision]:
+def decided(viewer: deciding.Viewer, chosen: filters.Filters) -> QuerySet[models.Decision]:
     """Return the decisions of the list: today's, or all of them."""
     rows = models.Decision.objects.select_related("review__action", "review__run", "person")
+    rows = rows.filter(scopes.seen(viewer.user, "review__run__agent_version__agent"))
     rows = rows.filter(chosen.but(overdue=False, age="").condition("review__"))
     return rows if chosen.earlier else rows.filter(created_at__gte=today())
 

@@ -24,6 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Cast
 
 from runs import lifecycle, models, rights
+from runs.models import scopes
 from runs.selectors import deciding, now
 from runs.selectors.filters import KINDS, MINE, SNOOZED, TEAM, TIERS, Filters
 
@@ -48,7 +49,7 @@ class Counts:
 
 
 def open_reviews() -> QuerySet[models.Review]:
-    """Return every open question."""
+    """Return every open question, for lists that go by runs which somebody may see."""
     return models.Review.objects.filter(status=lifecycle.Review.OPEN)
 
 
@@ -105,9 +106,13 @@ def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q
     What somebody put off isn't among theirs until then. What was handed to one person isn't among the others' until
     it is due: from then on a question is everybody's again, so that none is forgotten with somebody who is away.
     """
-    rows = open_reviews().alias(
-        asked=Cast("groups", TextField()),
-        put_off=FilteredRelation("snoozes", condition=Q(snoozes__person=viewer.user)),
+    rows = (
+        open_reviews()
+        .filter(scopes.seen(viewer.user, "run__agent_version__agent"))
+        .alias(
+            asked=Cast("groups", TextField()),
+            put_off=FilteredRelation("snoozes", condition=Q(snoozes__person=viewer.user)),
+        )
     )
     every = Q(pk__isnull=False)
     if not answers(viewer):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from runs import exact, lifecycle, models
+from runs.models import scopes
 from runs.selectors import deciding, filters, inbox_rows, now, queue, record_models, records, reviews
 
 OPEN, CLOSED = "open", "closed"
@@ -19,7 +20,9 @@ def listed(
 ) -> record_models.Reviews:
     """Return one page: the open ones by their due time, the closed ones newest first."""
     if status == CLOSED:
-        rows = models.Review.objects.exclude(status=lifecycle.Review.OPEN).filter(chosen.condition())
+        rows = models.Review.objects.exclude(status=lifecycle.Review.OPEN).filter(
+            scopes.seen(viewer.user, "run__agent_version__agent"), chosen.condition()
+        )
     else:
         rows = queue.listed(viewer, chosen)
     if run is not None:

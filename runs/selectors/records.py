@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from runs import models, rights
+from runs.models import scopes
 from runs.selectors import deciding, filters, keyset, ledger, queue, record_models, runs_list
 
 MOST = 100
@@ -36,9 +37,13 @@ def me(token: models.ApiToken, viewer: deciding.Viewer) -> record_models.Me:
     )
 
 
-def agents() -> record_models.Agents:
+def agents(viewer: deciding.Viewer) -> record_models.Agents:
     """Return the agents that can be started."""
-    rows = models.Agent.objects.filter(current__isnull=False).select_related("current").order_by("name")
+    rows = (
+        models.Agent.objects.filter(scopes.seen(viewer.user, "pk"), current__isnull=False)
+        .select_related("current")
+        .order_by("name")
+    )
     return record_models.Agents(
         items=tuple(
             record_models.Agent(
@@ -52,9 +57,12 @@ def agents() -> record_models.Agents:
     )
 
 
-def runs(*, only: str, agent: str, q: str, cursor: str, limit: int) -> record_models.Runs:
+def runs(
+    viewer: deciding.Viewer, *, only: str, agent: str, q: str, cursor: str, limit: int
+) -> record_models.Runs:
     """Return one page of the runs, newest first."""
     rows = models.Run.objects.select_related("agent_version__agent", "created_by").defer(*NOT_IN_LISTS)
+    rows = rows.filter(scopes.seen(viewer.user))
     if only:
         rows = rows.filter(status__in=runs_list.FILTERS[only][1])
     if agent:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import differences, lifecycle, models
-from runs.selectors import check_models, review_edits, tools
+from runs.models import scopes
+from runs.selectors import check_models, deciding, review_edits, tools
 
 _SHOWN = 12
 _SENTENCES = {
@@ -37,11 +38,12 @@ def first_time(review: models.Review) -> tuple[str, ...]:
     )
 
 
-def elsewhere(review: models.Review) -> check_models.Elsewhere | None:
+def elsewhere(review: models.Review, viewer: deciding.Viewer) -> check_models.Elsewhere | None:
     """Return the last time that the same effect was released and done in another piece of work, or None (1.16)."""
     if review.same is None or review.kind != lifecycle.ReviewKind.ACTION:
         return None
     done = models.Review.objects.filter(
+        scopes.seen(viewer.user, "run__agent_version__agent"),
         same=review.same,
         status=lifecycle.Review.APPROVED,
         pk__lt=review.pk,
@@ -55,12 +57,18 @@ def elsewhere(review: models.Review) -> check_models.Elsewhere | None:
     )
 
 
-def similar(review: models.Review, arguments: Mapping[str, Any]) -> check_models.Similar | None:
+def similar(
+    review: models.Review, viewer: deciding.Viewer, arguments: Mapping[str, Any]
+) -> check_models.Similar | None:
     """Return the last approved question of the same tool with the same argument paths, and what is different."""
     if review.shape is None or review.kind != lifecycle.ReviewKind.ACTION:
         return None
     rows = models.Review.objects.filter(
-        shape=review.shape, status=lifecycle.Review.APPROVED, pk__lt=review.pk, consumed_by__isnull=False
+        scopes.seen(viewer.user, "run__agent_version__agent"),
+        shape=review.shape,
+        status=lifecycle.Review.APPROVED,
+        pk__lt=review.pk,
+        consumed_by__isnull=False,
     )
     if review.closed_at is not None:  # what was approved later was no example
         rows = rows.filter(closed_at__lt=review.closed_at)

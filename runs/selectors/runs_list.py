@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Tex
 from django.db.models.functions import Cast, Coalesce
 
 from runs import lifecycle, models, rights
+from runs.models import scopes
 from runs.selectors import (
     deciding,
     failure_causes,
@@ -48,12 +49,13 @@ def page(
         "agent_version__agent", "created_by", "hold_by", "stop_by"
     ).defer("input", "labels", "path", "agent_version__definition", "agent_version__input_schema",
             "agent_version__tools", "agent_version__instructions")  # fmt: skip
+    rows = rows.filter(scopes.seen(viewer.user))
     typed = filters.typed(params.get("q", ""))
     if typed:
         rows = rows.filter(filters.runs_found(typed))
     if only:
         rows = rows.filter(status__in=FILTERS[only][1])
-    causes = failure_causes.by_cause() if only == "failed" else ()
+    causes = failure_causes.by_cause(viewer) if only == "failed" else ()
     cause = next((one for one in causes if one.key == params.get("cause", "")), None)
     if cause is not None:
         rows = rows.filter(pk__in=cause.runs)
@@ -82,7 +84,7 @@ def page(
         asked[run_id].append(words.Asked(kind, since))
     switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
     return page_models.RunsPage(
-        filters=_filters(only, typed),
+        filters=_filters(viewer, only, typed),
         rows=tuple(_row(row, asked[row.pk], switches) for row in found),
         page=paging,
         filtered=bool(only or typed),
@@ -115,9 +117,9 @@ def _steps_in(steps: QuerySet[models.PlanStep, Any], states: frozenset[lifecycle
     return Coalesce(Subquery(steps.filter(state__in=states).annotate(n=Count("pk")).values("n")), 0)
 
 
-def _filters(only: str, typed: str) -> tuple[page_models.Choice, ...]:
+def _filters(viewer: deciding.Viewer, only: str, typed: str) -> tuple[page_models.Choice, ...]:
     open_statuses = [status for name in COUNTED for status in FILTERS[name][1]]
-    counts = models.Run.objects.filter(status__in=open_statuses).aggregate(
+    counts = models.Run.objects.filter(scopes.seen(viewer.user), status__in=open_statuses).aggregate(
         **{name: Count("pk", filter=Q(status__in=FILTERS[name][1])) for name in COUNTED}
     )
     return (

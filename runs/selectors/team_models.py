@@ -27,6 +27,7 @@ class Group:
     role: bool  # it gives rights; the others are only asked
     about: str
     members: int
+    agents: tuple[str, ...]  # that it is limited to
     on_duty: tuple[str, ...]
 
 
@@ -80,6 +81,7 @@ class TeamPage:
     members: tuple[Choice, ...]  # of the reviewer groups, "group:person"
     roles: tuple[Choice, ...]
     days: tuple[Choice, ...]
+    agents: tuple[Choice, ...]
     today: datetime.date
     zone: str
 
@@ -88,6 +90,8 @@ class TeamPage:
 class PersonPage:
     person: Person
     choices: tuple[Choice, ...]
+    agents: tuple[Choice, ...]  # those that this person is limited to are chosen
+    limited: bool
     seen: str  # the groups that the form shows, for the one who comes second
     tokens: int
     has_password: bool

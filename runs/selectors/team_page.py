@@ -56,6 +56,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> team_models.Team
         roles=_choices(frozenset()) if manages else (),
         days=tuple(team_models.Choice(value=value, label=label) for value, label in team.DAYS.items()),
         today=timezone.localdate(),
+        agents=_agents(()) if manages else (),
         zone=str(settings.TIME_ZONE),
     )
 
@@ -67,8 +68,11 @@ def person(user_id: int, viewer: deciding.Viewer) -> team_models.PersonPage | No
         return None
     shown = _person(row, viewer)
     live = models.ApiToken.objects.filter(person=row, revoked_at__isnull=True, expires_at__gt=now.ClockNow())
+    limit = tuple(models.Scope.objects.filter(person=row).values_list("agent__name", flat=True))
     return team_models.PersonPage(
         person=shown,
+        agents=_agents(limit),
+        limited=bool(limit),
         choices=_choices(frozenset(shown.groups)),
         seen=" ".join(sorted(shown.groups)),
         tokens=live.count(),
@@ -105,9 +109,11 @@ def _person(row: Any, viewer: deciding.Viewer) -> team_models.Person:
 
 
 def _groups(shifts: list[models.Shift], on_now: set[int]) -> tuple[team_models.Group, ...]:
-    rows: Any = Group.objects.annotate(members=Count("user", filter=Q(user__is_active=True))).order_by(
-        "name"
-    )[:MANY]
+    rows: Any = (
+        Group.objects.annotate(members=Count("user", filter=Q(user__is_active=True)))
+        .order_by("name")
+        .prefetch_related("scopes__agent")[:MANY]
+    )
     return tuple(
         team_models.Group(
             name=row.name,
@@ -116,13 +122,14 @@ def _groups(shifts: list[models.Shift], on_now: set[int]) -> tuple[team_models.G
                 row.name, "is asked where the policy names it; its people need the role reviewer too"
             ),
             members=row.members,
+            agents=tuple(sorted(one.agent.name for one in row.scopes.all())),
             on_duty=tuple(
                 dict.fromkeys(
                     one.person.display() for one in shifts if one.group_id == row.pk and one.pk in on_now
                 )
             ),
         )
-        for row in rows
+        for row in rows[:MANY]
     )
 
 
@@ -187,6 +194,13 @@ def _members() -> tuple[team_models.Choice, ...]:
             value=f"{row.group.name}:{row.user_id}", label=f"{row.group.name}: {row.user.display()}"
         )
         for row in found
+    )
+
+
+def _agents(chosen: tuple[str, ...]) -> tuple[team_models.Choice, ...]:
+    rows = models.Agent.objects.order_by("title", "name").values_list("name", "title")[:MANY]
+    return tuple(
+        team_models.Choice(value=name, label=title or name, chosen=name in chosen) for name, title in rows
     )
 
 

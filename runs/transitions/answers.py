@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from runs import exact, jsonschemas, lifecycle, models, rights
-from runs.models import team
+from runs.models import scopes, team
 from runs.tools import registry
 from runs.transitions import budgets, clock_time, pins, retention, texts
 from runs.transitions.actor import Actor
@@ -95,6 +95,8 @@ def done_before(review: models.Review) -> tuple[int, ...]:
 def check_right(review: models.Review, answer: Answer, user: models.User) -> models.User | None:
     """Return in whose place the person gives this answer, None: in their own. Refuse (NotYours) who may not give it."""
     roles = user.roles()
+    if user.limit() is not None and not scopes.within(user, [review.run.agent_version.agent_id]):
+        raise NotYours("This is about an agent that your account isn't for.")
     if review.kind == lifecycle.ReviewKind.FAILURE:
         if not rights.may(roles, rights.Act.ANSWER_FAILURE):
             raise NotYours("You may not answer this; an operator can.")

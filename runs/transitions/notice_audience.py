@@ -35,6 +35,8 @@ class Person:
     wish: telling.Wish
     in_slack: bool
     in_place: tuple[frozenset[str], ...] = ()  # the roles of those in whose place they decide now
+    limit: frozenset[int] | None = None
+    """The agents that they may see runs of, None for all."""
 
     def may_answer(self, review: models.Review) -> bool:
         """Return whether they are asked, in their own name or in somebody's place."""
@@ -56,7 +58,8 @@ class House:
     def read(cls) -> House:
         """Return them as they are now."""
         rows = models.User.objects.filter(is_active=True).select_related("notice_settings", "slack")
-        known = [person(user) for user in rows.prefetch_related("groups").order_by("pk")]
+        limited = models.Scope.objects.exists()
+        known = [person(user, limited=limited) for user in rows.prefetch_related("groups").order_by("pk")]
         roles = {one.user.pk: one.roles for one in known}
         places: dict[int, list[frozenset[str]]] = {}
         handed = models.Delegation.objects.filter(team.standing_in())
@@ -82,7 +85,7 @@ class House:
         return bool(on) and one.user.pk not in on
 
 
-def person(user: models.User) -> Person:
+def person(user: models.User, *, limited: bool = True) -> Person:
     """Return the person with what they want; whoever has chosen nothing wants the defaults."""
     chosen, link = getattr(user, "notice_settings", None), getattr(user, "slack", None)
     wish = telling.Wish() if chosen is None else wish_of(chosen)
@@ -92,6 +95,7 @@ def person(user: models.User) -> Person:
         roles=roles_of(groups, superuser=user.is_superuser),
         wish=wish,
         in_slack=bool(link is not None and link.member),
+        limit=user.limit() if limited else None,
     )
 
 
@@ -118,6 +122,8 @@ def told(notice: models.Notice, house: House) -> Iterator[tuple[Person, str]]:
     kind, review, run = notice.kind, notice.review, notice.run
     for one in house.people:
         if not rights.may(one.roles, rights.Act.VIEW):
+            continue
+        if one.limit is not None and run is not None and run.agent_version.agent_id not in one.limit:
             continue
         if kind == "test":
             if one.user.pk == notice.by_id and "endpoint" not in notice.content:

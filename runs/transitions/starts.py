@@ -9,7 +9,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from runs import exact, hints, lifecycle, models, points, rights
-from runs.models import blob, wire
+from runs.models import blob, scopes, wire
 from runs.transitions import attempts, audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -51,7 +51,7 @@ def start_run(
     if known is not None:
         return _same(known, agent_name, user, mode)
     agent = models.Agent.objects.select_related("current").filter(name=agent_name).first()
-    if agent is None or agent.current is None:
+    if agent is None or agent.current is None or not scopes.within(user, [agent.pk]):
         raise Invalid(f"There is no agent named {agent_name!r}.")
     try:
         text = exact.canonical(dict(input))

@@ -157,6 +157,42 @@ def switch(user_id: int, *, on: bool, by: Actor) -> models.User:
     return user
 
 
+@attempts.noted("scope.set", "{}")
+def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
+    """Return the agents that "user 7" or "group finance" is limited to now; with none named there is no limit.
+
+    Refuses NotYours, also for oneself, and Invalid for somebody, a group or an agent that isn't there.
+    """
+    kind, _, name = subject.partition(" ")
+    with committing("scope"):
+        installation = models.Installation.objects.select_for_update().get(pk=1)
+        administrator(by)
+        person = (
+            models.User.objects.filter(pk=int(name)).first() if kind == "user" and name.isdecimal() else None
+        )
+        group = Group.objects.filter(name=name).first() if kind == "group" else None
+        if person is None and group is None:
+            raise Invalid("Choose who is limited.")
+        if person is not None and person == by.user:
+            raise NotYours("Nobody changes what they see themselves; another administrator can.")
+        chosen = list(models.Agent.objects.filter(name__in={*agents}).order_by("name"))
+        if len(chosen) != len({*agents}):
+            raise Invalid("One of these agents isn't there.")
+        rows = models.Scope.objects.filter(person=person, group=group)
+        before = sorted(rows.values_list("agent__name", flat=True))
+        after = [agent.name for agent in chosen]
+        if before == after:
+            raise Invalid("Nothing is changed.")
+        rows.delete()
+        models.Scope.objects.bulk_create(
+            models.Scope(person=person, group=group, agent=agent) for agent in chosen
+        )
+        _narrow(installation)
+        audit.append("scope.set", actor=by, subject=subject, content={"before": before, "after": after})
+    switches.interrupt("scope", by)
+    return after
+
+
 @attempts.noted("group.make", "groups")
 def make_group(name: str, *, by: Actor) -> Group:
     """Return the new reviewer group. It gives no right by itself. Refuses NotYours, and Invalid for such a name."""

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from runs import rights
+from runs import access, rights
 from runs.selectors import audit_files, audit_page
 from runs.transitions import chain_checks
 from runs.views import doors, streams
@@ -19,6 +19,7 @@ from runs.views import doors, streams
 @doors.allowed(rights.Act.AUDIT)
 def audit(request: doors.Request) -> HttpResponseBase:
     """Who did what, and what was refused; with `as=csv` or `as=jsonl` as a file, with `print=1` for paper."""
+    access.whole(request.user, rights.Act.AUDIT)
     params = request.GET.dict()
     kind = params.get("as", "")
     if kind in audit_files.TYPES:
@@ -34,6 +35,7 @@ def audit(request: doors.Request) -> HttpResponseBase:
 @doors.allowed(rights.Act.AUDIT)
 def check(request: doors.Request) -> HttpResponse:
     """Ask that the chain be checked, from its first line or from where the last check ended; 409 while one is."""
+    access.whole(request.user, rights.Act.AUDIT)
     chain_checks.ask(whole=request.POST.get("whole") == "1", by=doors.actor(request))
     messages.success(request, "Asked for. The clock checks it piece by piece.")
     return doors.lead(request, reverse("audit"))

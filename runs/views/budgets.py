@@ -20,7 +20,8 @@ from runs.views import doors
 @require_safe
 @doors.allowed(rights.Act.VIEW)
 def budgets(request: doors.Request) -> HttpResponse:
-    """Everybody's budget of today, and each agent's."""
+    """Everybody's budget of today, and each agent's; 403 for who is limited to some agents."""
+    access.whole(request.user, rights.Act.VIEW)
     page = budgets_page.page(doors.viewer(request), request.GET.dict())
     return render(request, "budgets.html", {"section": "budgets", "page": page})
 

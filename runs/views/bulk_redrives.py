@@ -19,12 +19,15 @@ def many(request: doors.Request) -> HttpResponse:
     """Show the failed runs of one cause and what would become of each; a POST makes the new attempts and reports."""
     access.require(request.user, rights.Act.REDRIVE)
     if request.method != "POST":
-        return _draw(request, bulk_redrive.page(request.GET.get("cause", "")))
+        return _draw(request, bulk_redrive.page(doors.viewer(request), request.GET.get("cause", "")))
     given = forms.read(request.POST)
+    for wish in given.wishes:
+        access.run_for(request.user, wish.run_id)
     try:
         done = bulk_redrives.redrive_many(given.wishes, reason=given.reason, by=doors.actor(request))
     except refusals.Invalid as refusal:
         page = bulk_redrive.page(
+            doors.viewer(request),
             given.cause,
             reason=given.reason,
             ticked=[wish.run_id for wish in given.wishes],
@@ -39,7 +42,9 @@ def many(request: doors.Request) -> HttpResponse:
         )
         for one in done
     }
-    return _draw(request, bulk_redrive.page(given.cause, reason=given.reason, outcomes=outcomes))
+    return _draw(
+        request, bulk_redrive.page(doors.viewer(request), given.cause, reason=given.reason, outcomes=outcomes)
+    )
 
 
 def _draw(request: doors.Request, page: bulk_redrive.BulkPage, *, status: int = 200) -> HttpResponse:

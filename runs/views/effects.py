@@ -20,11 +20,11 @@ def ledger(request: doors.Request) -> HttpResponse:
     """What reached the world outside, of every run; with `as=csv` or `as=json` as a file."""
     params = request.GET.dict()
     if params.get("as") in effects_files.TYPES:
-        found = effects_files.saved(params, params["as"])
+        found = effects_files.saved(doors.viewer(request), params, params["as"])
         response = HttpResponse(found.text, content_type=found.content_type)
         response["Content-Disposition"] = f'attachment; filename="{found.name}"'
         return response
-    page = effects_ledger.page(params)
+    page = effects_ledger.page(doors.viewer(request), params)
     return render(request, "effects.html", {"section": "effects", "page": page})
 
 

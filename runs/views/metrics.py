@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from runs import rights
+from runs import access, rights
 from runs.selectors import metrics as selector
 from runs.views import doors
 
@@ -15,6 +15,7 @@ from runs.views import doors
 @doors.allowed(rights.Act.VIEW)
 def metrics(request: doors.Request) -> HttpResponse:
     """All figures of some days; with `figure=<name>` the table of one as CSV."""
+    access.whole(request.user, rights.Act.VIEW)
     params = request.GET.dict()
     page = selector.page(params, doors.viewer(request))
     if "figure" in params:

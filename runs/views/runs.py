@@ -22,18 +22,18 @@ def runs(request: doors.Request) -> HttpResponse:
     if request.method == "POST":
         access.require(request.user, rights.Act.START)
         return _start(request)
-    start = _form() if access.may(request.user, rights.Act.START) else None
+    start = _form(request.user) if access.may(request.user, rights.Act.START) else None
     page = runs_list.page(request.GET.dict(), doors.viewer(request), start=start)
     part = "#live" if request.GET.get("part") == "live" else ""
     return render(request, f"runs.html{part}", {"section": "runs", "page": page})
 
 
-def _form() -> page_models.StartForm:
-    return forms.shown(forms.agents(), token=inputs.new_token(), default=inputs.default_of)
+def _form(user: models.User) -> page_models.StartForm:
+    return forms.shown(forms.agents(user), token=inputs.new_token(), default=inputs.default_of)
 
 
 def _start(request: doors.Request) -> HttpResponse:
-    known = forms.agents()
+    known = forms.agents(request.user)
     given = forms.read(request.POST.dict(), request.FILES, known)
     if given.errors:
         return _again(request, known, given, {})

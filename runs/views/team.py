@@ -27,10 +27,10 @@ def team(request: doors.Request) -> HttpResponse:
     if request.method != "POST":
         return _team(request, Draft())
     act = request.POST.get("act", "")
-    if act in {"invite", "group", "shift"}:
+    if act in {"invite", "group", "shift", "scope"}:
         access.require(request.user, rights.Act.PEOPLE)
     values = {name: str(value)[:4000] for name, value in request.POST.items()}
-    chosen = (*request.POST.getlist("groups"), *request.POST.getlist("days"))
+    chosen = (*request.POST.getlist("groups"), *request.POST.getlist("days"), *request.POST.getlist("agents"))
     draft = Draft(act=act, values=values, chosen=chosen)
     try:
         if act == "invite":
@@ -60,6 +60,9 @@ def person(request: doors.Request, user_id: int) -> HttpResponse:
             wanted, seen = request.POST.getlist("groups"), request.POST.get("seen", "").split()
             transitions.set_groups(user_id, wanted, seen=seen, by=by)
             said = "Changed. It is in force now."
+        elif act == "scope":
+            names = transitions.set_scope(f"user {user_id}", request.POST.getlist("agents"), by=by)
+            said = "Limited. It is in force now." if names else "There is no limit any more."
         elif act == "link":
             _, secret = transitions.new_link(user_id, by=by)
             return _person(request, page, link=_address(request, secret))
@@ -160,7 +163,13 @@ def _shift(request: doors.Request) -> str:
     return "On the rota."
 
 
-_ACTS = {"group": _group, "delegate": _delegate, "shift": _shift}
+def _scope(request: doors.Request) -> str:
+    name = request.POST.get("group", "")
+    names = transitions.set_scope(f"group {name}", request.POST.getlist("agents"), by=doors.actor(request))
+    return f"{name} is limited to {', '.join(names)}." if names else f"{name} has no limit any more."
+
+
+_ACTS = {"scope": _scope, "group": _group, "delegate": _delegate, "shift": _shift}
 
 
 def _address(request: HttpRequest, secret: str) -> str:

@@ -30,6 +30,9 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         ),
         "team.switch": (who.admin, ["person.changed"], lambda by: team.switch(who.nobody.pk, on=False, by=by)),
         "team.make_group": (who.admin, ["group.added"], lambda by: team.make_group("finance", by=by)),
+        "team.set_scope": (
+            who.admin, ["scope.set"], lambda by: team.set_scope("group viewer", ["receivables"], by=by),
+        ),
         "standing_in.delegate": (
             who.reviewer,
             ["delegation.made"],

@@ -1,0 +1,54 @@
+"""Object scope: a person or a group may be limited to some agents, and sees nothing of the others' runs.
+
+Whoever is in limited groups sees what one of these allows; a limit of their own narrows that. Administrators, who set
+the limits, have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from runs.models.user import User
+
+
+class Scope(models.Model):
+    """One agent that a person, or everybody in a group, is limited to."""
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="scopes"
+    )
+    group = models.ForeignKey(Group, null=True, on_delete=models.PROTECT, related_name="scopes")
+    agent = models.ForeignKey("runs.Agent", on_delete=models.PROTECT, related_name="scopes", db_index=False)
+    made_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="runs_scope_of_one",
+                condition=Q(person__isnull=True, group__isnull=False)
+                | Q(person__isnull=False, group__isnull=True),
+            ),
+            models.UniqueConstraint(fields=["person", "agent"], name="runs_scope_person"),
+            models.UniqueConstraint(fields=["group", "agent"], name="runs_scope_group"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id or self.group_id} to {self.agent_id}"
+
+
+def seen(user: User | None, agent: str = "agent_version__agent") -> Q:
+    """Return the condition under which a row is in this person's scope; `agent` is the row's way to its agent."""
+    limit = None if user is None else user.limit()
+    return Q() if limit is None else Q(**{f"{agent}__in": sorted(limit)})
+
+
+def within(user: User, agents: Iterable[int]) -> bool:
+    """Return whether all of these agents are in the person's scope."""
+    limit = user.limit()
+    return limit is None or limit.issuperset(agents)
