@@ -40,6 +40,7 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.SECRETS: "keep secrets",
     rights.Act.POLICIES: "change the policy",
     rights.Act.PEOPLE: "manage people",
+    rights.Act.BREAK_GLASS: "release alone what needs two people",
     rights.Act.NOTICES: "change whom ckptsite tells",
 }
 
@@ -162,7 +163,8 @@ def effect_for(user: Person, run: models.Run, occurrence_id: int) -> models.Occu
 def agent_for(user: Person, name: str) -> models.Agent:
     """Return the agent of this name. Refuses 404 for who may not see it and where there is none."""
     see(user)
-    row = models.Agent.objects.select_related("current").filter(name=name).first()
+    rows = models.Agent.objects.filter(scopes.seen(_person(user), "pk"), name=name)
+    row = rows.select_related("current").first()
     if row is None:
         raise Http404("There is no such agent here.")
     return row

@@ -32,6 +32,7 @@ class Act(StrEnum):
     SECRETS = "secrets"
     POLICIES = "policies"
     PEOPLE = "people"
+    BREAK_GLASS = "break_glass"
     NOTICES = "notices"
 
 
@@ -54,6 +55,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.SECRETS: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
+    Act.BREAK_GLASS: frozenset({ADMIN}),
     Act.NOTICES: frozenset({ADMIN}),
 }
 

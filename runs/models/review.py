@@ -69,6 +69,10 @@ class Review(models.Model):
     """Who is asked as well, so many seconds after it was opened: what is still to come, [[seconds, groups], ...]."""
     next_at = models.DateTimeField(null=True)
     answer = models.CharField(max_length=30, blank=True)
+    alone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    """The administrator who released it by break-glass, without the other people that it needed."""
     consumed_by = models.ForeignKey("runs.Action", null=True, on_delete=models.PROTECT, related_name="+")
     account = models.ForeignKey(
         "runs.Account", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -103,6 +107,11 @@ class Review(models.Model):
                 name="runs_review_one_of_account",
                 condition=Q(status=lifecycle.Review.OPEN, account__isnull=False),
             ),
+            models.CheckConstraint(
+                name="runs_review_alone_when_released",
+                condition=Q(alone_by__isnull=True)
+                | Q(status__in=[lifecycle.Review.APPROVED, lifecycle.Review.SUPERSEDED]),
+            ),
             models.UniqueConstraint(
                 fields=["action", "kind"],
                 name="runs_review_one_open",
@@ -110,6 +119,7 @@ class Review(models.Model):
             ),
         ]
         indexes = [
+            models.Index(fields=["run"], name="runs_review_alone", condition=Q(alone_by__isnull=False)),
             models.Index(fields=["opened_at"], name="runs_review_opened"),
             models.Index(
                 fields=["due_at", "id"], name="runs_review_open", condition=Q(status=lifecycle.Review.OPEN)

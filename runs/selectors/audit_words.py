@@ -33,6 +33,7 @@ ACTS: dict[str, str] = {
     "review.extended": "Gave it more time",
     "review.expired": "Nobody answered in time",
     "review.escalated": "Put before administrators too",
+    "review.broke_glass": "Released it alone, by break-glass",
     "review.tightened": "Stricter terms: the policy changed",
     "review.overtaken": "Closed: the policy changed",
     "review.snoozed": "Put it off",
@@ -104,6 +105,7 @@ ACTS: dict[str, str] = {
 
 TRIED: dict[str, str] = {
     "review.decide": "Decide",
+    "review.break_glass": "Release it alone, by break-glass",
     "review.edit": "Change the arguments",
     "review.rehearse": "Try other arguments",
     "review.withdraw": "Take an approval back",

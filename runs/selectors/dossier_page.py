@@ -196,7 +196,8 @@ def _decided(row: models.Decision, review: models.Review, event: models.AuditEve
     seen = (event.seen or "") if event else ""
     return Decided(
         who=row.person.get_username(),
-        words=review_outcome.verdict_words(row.verdict).removesuffix(":"),
+        words=review_outcome.verdict_words(row.verdict).removesuffix(":")
+        + (" alone, by break-glass," if review.alone_by_id == row.person_id else ""),
         reason=row.reason,
         at=row.created_at,
         revision=row.revision,

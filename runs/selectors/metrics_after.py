@@ -27,6 +27,7 @@ def later(data: Data) -> Figure:
         "Regretted": (sum(row.undone or row.behind for row in data.done), len(data.done)),
         "Undone": (sum(row.undone for row in data.done), len(data.done)),
         "Withdrawn in time": (min(data.withdrawn, approvals), approvals),
+        "Released alone": (min(data.alone, approvals), approvals),
         "Reviewers differ": (sum(len(verdicts) > 1 for verdicts in twice), len(twice)),
         "Going on worked": (sum(row.status == lifecycle.Run.SUCCEEDED for row in again), len(again)),
     }
@@ -34,7 +35,8 @@ def later(data: Data) -> Figure:
     name, title = "later", "What became of it"
     note = (
         "Regretted: approved and done, and then undone, or gone back behind by a later attempt. Undone: the same,"
-        " without those attempts. Withdrawn in time: approvals that were taken back before anything started. Reviewers"
+        " without those attempts. Withdrawn in time: approvals that were taken back before anything started."
+        " Released alone: by break-glass, without the other person that it needed. Reviewers"
         " differ: where two or more had to decide. Going on worked: attempts from a checkpoint that ended well."
     )
     if not known:

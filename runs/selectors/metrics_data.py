@@ -102,6 +102,7 @@ class Data:
     done: tuple[Done, ...]
     ended: tuple[Ended, ...]
     withdrawn: int
+    alone: int  # released by break-glass
     fields: Mapping[str, int]  # how often people changed each argument
     edits: int
     cut: bool  # there were more than are counted
@@ -149,6 +150,7 @@ def read(span: Span) -> Data:
             if at is not None
         ),
         withdrawn=withdrawn,
+        alone=models.AuditEvent.objects.filter(act="review.broke_glass", at__range=within).count(),
         fields=fields,
         edits=edits,
         cut=any(len(rows) > MOST for rows in (asked, answers, ended)),

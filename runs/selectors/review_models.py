@@ -179,7 +179,10 @@ class ReviewPage:
     first_time: tuple[str, ...]  # "First e-mail to this address"
     quorum: int
     needs: str  # "one approval, by somebody who neither started nor changed it"
+    given: int  # so many approvals are there; who gave them is hidden from who has still to decide
     votes: tuple[Vote, ...]
+    broken_glass: str  # "ada released this alone, by break-glass."
+    may_break_glass: bool
     may_decide: bool
     blocked: str  # why not, in one sentence with what helps
     in_place_of: str  # in whose place this person would decide

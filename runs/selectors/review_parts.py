@@ -94,23 +94,25 @@ def steps(run_id: int, action: models.Action | None) -> tuple[review_models.Plan
 
 
 def votes(review: models.Review, viewer: deciding.Viewer) -> review_outcome.Votes:
-    """Return the decisions with who gave them; while a second person is awaited, the others' stay hidden."""
-    blind = review.quorum > 1 and review.status == lifecycle.Review.OPEN
+    """Return the decisions with who gave them; until somebody has decided too, they learn nothing of the others'."""
+    rows = list(
+        review.decisions.filter(revision=review.revision)
+        .select_related("person", "on_behalf_of")
+        .order_by("id")
+    )
+    mine = any(viewer.user.pk in {row.person_id, row.on_behalf_of_id} for row in rows)
+    blind = review.quorum > 1 and review.status == lifecycle.Review.OPEN and not mine
     return tuple(
         (
             review_models.Vote(
-                by=_given_by(row, viewer),
+                by="" if blind else _given_by(row, viewer),
                 at=row.created_at,
-                verdict=""
-                if blind and row.person_id != viewer.user.pk
-                else review_outcome.verdict_words(row.verdict),
-                reason="" if blind and row.person_id != viewer.user.pk else row.reason,
+                verdict="" if blind else review_outcome.verdict_words(row.verdict),
+                reason="" if blind else row.reason,
             ),
             frozenset({row.person_id, row.on_behalf_of_id or row.person_id}),
         )
-        for row in review.decisions.filter(revision=review.revision)
-        .select_related("person", "on_behalf_of")
-        .order_by("id")
+        for row in rows
     )
 
 

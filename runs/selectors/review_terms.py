@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Subquery
 
-from runs import lifecycle, models
+from runs import lifecycle, models, rights
 from runs.policies import words
+from runs.selectors import deciding
 
 IN_FORCE = Subquery(models.Installation.objects.values("policy_version")[:1])
 """The policy version in force, to be read with a question."""
@@ -62,3 +64,17 @@ def _changes(found: Mapping[str, Any]) -> Iterator[str]:
 def _listed(parts: Iterator[str]) -> str:
     known = list(parts) or ["its terms are stricter"]
     return known[0] if len(known) == 1 else f"{', '.join(known[:-1])}, and {known[-1]}"
+
+
+def broken_glass(review: models.Review) -> str:
+    """Return who released this alone though it needed another person, or an empty text."""
+    return (
+        "" if review.alone_by is None else f"{review.alone_by.display()} released this alone, by break-glass."
+    )
+
+
+def may_break_glass(review: models.Review, viewer: deciding.Viewer) -> bool:
+    """Return whether this person could release it alone: an administrator, where it needs another one besides."""
+    asked = review.kind == lifecycle.ReviewKind.ACTION and review.status == lifecycle.Review.OPEN
+    needs = review.quorum > 1 or review.separation
+    return bool(settings.CKPTSITE["BREAK_GLASS"]) and asked and needs and viewer.may(rights.Act.BREAK_GLASS)

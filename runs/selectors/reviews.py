@@ -50,6 +50,7 @@ def page(
             "action__policy_version__policy",
             "handover__to",
             "handover__by",
+            "alone_by",
         )
         .annotate(
             now=now.ClockNow(),
@@ -117,7 +118,10 @@ def page(
         first_time=() if beside else review_likeness.first_time(review),
         quorum=review.quorum,
         needs=review_terms.needs(review),
-        votes=tuple(vote for vote, _ in votes) if review.quorum > 1 else (),
+        given=len(votes),
+        votes=tuple(vote for vote, _ in votes if vote.by) if review.quorum > 1 or review.alone_by_id else (),
+        broken_glass=review_terms.broken_glass(review),
+        may_break_glass=review_terms.may_break_glass(review, viewer),
         may_decide=not blocked,
         blocked=blocked,
         in_place_of=review_parts.in_place_of(review, viewer),

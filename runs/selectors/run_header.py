@@ -43,6 +43,15 @@ UNDONE_SHOWN = 3
 NEAR = 80  # lines that the first page of the timeline surely has
 
 
+def _broken_glass(run: models.Run) -> tuple[tuple[int, str, str], ...]:
+    rows = (
+        models.Review.objects.filter(run=run, alone_by__isnull=False)
+        .select_related("alone_by")
+        .order_by("pk")
+    )
+    return tuple((row.pk, row.title, row.alone_by.display()) for row in rows[:ASKS_SHOWN] if row.alone_by)
+
+
 def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.RunHeader:
     """Return the head of the run's pages, with `tab` as the current one."""
     asked = list(
@@ -95,6 +104,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
             for row in asked[:ASKS_SHOWN]
         ),
         meters=meters(run, moment, accounts),
+        broken_glass=_broken_glass(run),
         nearly=run_limits.nearly(run, accounts),
         steps_done=steps["done"],
         steps_not_done=steps["not_done"],

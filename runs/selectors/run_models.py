@@ -87,6 +87,9 @@ class RunHeader:
     control_blocked: str  # why there are none: "Operators may pause and stop runs."
     reviews: tuple[OpenReview, ...]
     meters: tuple[Meter, ...]
+    broken_glass: tuple[
+        tuple[int, str, str], ...
+    ]  # questions that somebody released alone: number, title, who
     nearly: tuple[str, ...]  # limits of the day that are nearly or wholly used up
     steps_done: int
     steps_not_done: int  # by decision or by failure

@@ -100,6 +100,22 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         holds.may_stop(by)
     answers.check_fresh(review, answer, now)
     answers.check_fit(review, run, answer, now)
+    decision = entered(run, review, answer, principal=principal, now=now, by=by)
+    budgets.answered(run, review, answer.verdict, answer.amount, by=by)
+    return decision
+
+
+def entered(
+    run: models.Run,
+    review: models.Review,
+    answer: Answer,
+    *,
+    principal: models.User | None,
+    now: datetime.datetime,
+    by: Actor,
+) -> models.Decision:
+    """Return the decision, entered and counted; the caller has checked it, and holds the locks."""
+    assert by.user is not None
     decision = models.Decision.objects.create(
         review=review,
         revision=review.revision,
@@ -117,10 +133,9 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
         through=by.token,
     )
     closed = _count(review, answer, now)
-    review.save(update_fields=["status", "votes", "answer", "closed_at"])
+    review.save(update_fields=["status", "votes", "answer", "closed_at", "quorum", "alone_by"])
     if closed:
         _tell(run, review, answer, by)
-    budgets.answered(run, review, answer.verdict, answer.amount, by=by)
     return decision
 
 
@@ -241,19 +256,12 @@ def _tell(run: models.Run, review: models.Review, answer: Answer, by: Actor) -> 
     """Leave the fact for the engine; the run is queued if it waits."""
     content = _facts(review, answer)
     if answer.verdict == RETRY:
-        _requeue(run)
+        inbox.requeue(run)
         inbox.leave(run, models.Fact.Kind.RETRY, content, by=by.user, mover="P")
     elif answer.verdict != STOP:
         if answer.verdict in answers.CONTRADICTED:
             contradictions.look_again(review, answer)
         inbox.leave(run, models.Fact.Kind.DECISION, content, by=by.user, mover="P")
-
-
-def _requeue(run: models.Run) -> None:
-    run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
-    run.reason, run.wake_at, run.ended_at = "retry", clock_time.now(), None
-    run.attempts, run.error = 0, ""
-    run.save(update_fields=["status", "reason", "wake_at", "ended_at", "attempts", "error"])
 
 
 def _facts(review: models.Review, answer: Answer) -> Mapping[str, Any]:

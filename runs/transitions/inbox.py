@@ -79,3 +79,11 @@ def leave(
     run.save(update_fields=fields)
     hints.wake(run.pk)
     return fact
+
+
+def requeue(run: models.Run) -> None:
+    """Let the locked run, which has failed, be tried again."""
+    run.status = log.moved(run.status, lifecycle.RUN_MOVES, lifecycle.Run.QUEUED, by="P")
+    run.reason, run.wake_at, run.ended_at = "retry", clock_time.now(), None
+    run.attempts, run.error = 0, ""
+    run.save(update_fields=["status", "reason", "wake_at", "ended_at", "attempts", "error"])

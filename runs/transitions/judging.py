@@ -153,7 +153,7 @@ def _tighten(review: models.Review, found: rules.Verdict) -> None:
     both = rules.stricter(opened, found)
     review.tier = max(review.tier, both.tier)
     review.quorum = max(review.quorum, both.quorum)
-    review.separation = review.separation or both.separation
+    review.separation = review.separation or both.separation or review.tier >= retyping.FINAL
     review.reason_required = review.reason_required or both.reason_required
     window = ladders.undo_seconds(review.tier, {"undo_seconds": both.undo_seconds})
     review.undo_seconds = max(review.undo_seconds, window)

@@ -82,6 +82,7 @@ def known() -> metrics_data.Data:
             metrics_data.Ended(status="succeeded", at=START, cost=2_500_000, redriven=True),
             metrics_data.Ended(status="failed", at=START + DAY, cost=None, redriven=False),
         ),
+        alone=0,
         withdrawn=1,
         fields={"amount": 3, "name": 1},
         edits=4,

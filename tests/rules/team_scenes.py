@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runs import models
-from runs.transitions import standing_in, team
+from runs.transitions import breaking, decisions, standing_in, team
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.test_unknown import tomorrow
@@ -15,11 +15,19 @@ from tests.engine.test_unknown import tomorrow
 Act = Callable[[Actor], Any]
 
 
-def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act]]:
+def scenes(who: factories.People, glass: models.Review) -> dict[str, tuple[models.User, list[str], Act]]:
     """For each act: who may do it, the lines that it leaves, and how it is done."""
     fresh, secret = team.invite(username="fresh", email="", groups=["viewer"], by=Actor(user=who.admin))
     links = [secret]
+    models.Review.objects.filter(pk=glass.pk).update(quorum=2)
+    said = decisions.Answer(
+        verdict="approve", revision=1, digest=glass.digest, token="glass", retype=breaking.retyped(glass),
+        reason="Nobody else is here today.",
+    )  # fmt: skip
     return {
+        "breaking.release": (
+            who.admin, ["review.approve", "review.broke_glass"], lambda by: breaking.release(glass.pk, said, by=by),
+        ),
         "team.invite": (
             who.admin, ["person.added"], lambda by: team.invite(username="new", email="", groups=["viewer"], by=by),
         ),

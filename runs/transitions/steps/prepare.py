@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs import exact, lifecycle, models
 from runs.state import CallId
-from runs.tools import registry
+from runs.tools import registry, retyping
 from runs.transitions import clock_time, indexing, ladders, log, texts, words
 from runs.transitions.steps import absorbing, alike, blocking, closing, likeness, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
@@ -121,7 +121,7 @@ def _open(work: Work, action: models.Action, item: Prepared, found: occurrences.
     review.policy_version_id = item.policy_version
     review.quorum = max(review.quorum, terms.get("quorum", 1))
     review.groups = list(terms.get("groups", ["reviewer"]))
-    review.separation = bool(terms.get("separation", False))
+    review.separation = bool(terms.get("separation", False)) or review.tier >= retyping.FINAL
     review.reason_required = bool(terms.get("reason_required", False))
     review.undo_seconds = ladders.undo_seconds(action.tier, terms)
     review.save()
