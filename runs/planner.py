@@ -35,6 +35,8 @@ from runs.moves import SettlePins as SettlePins
 from runs.moves import Wait as Wait
 from runs.state import CallId, CallState, State
 
+CROWDED, CROWDED_LOOK = "crowded", datetime.timedelta(seconds=30)
+"""As many questions are open as may be at once; the next one is opened as soon as some are answered."""
 SWITCH_LOOK = datetime.timedelta(seconds=60)
 """How long a run sleeps under a switch before it looks again; lifting the switch wakes it at once."""
 
@@ -86,6 +88,7 @@ class Situation:
     failed_step: str = ""
     trouble: str = ""
     left: Mapping[str, int] = field(default_factory=dict)
+    room: int | None = None  # so many new questions may be opened; None: it wasn't asked
 
     def lacks(self, need: Mapping[str, int]) -> bool:
         """Return whether the run's advance doesn't cover `need`; what isn't limited isn't in `left`."""
@@ -149,8 +152,13 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
     if unasked is not None:
         return AskHuman(call=unasked)
     held = tuple(call for call in able if call.is_effect and _to_prepare(call) and call.id not in now.blocked)
-    if held:
+    new = tuple(call for call in held if call.status == lifecycle.Action.PROPOSED)
+    if held and (now.room is None or now.room >= len(new)):
         return Prepare(calls=held)
+    if held and (now.room or len(new) < len(held)):  # what was asked before is asked again whatever is open
+        return Prepare(calls=tuple(call for call in held if call not in new[now.room :]))
+    if held:
+        alarms.append((now.now + CROWDED_LOOK, CROWDED))
     paused = [call for call in able if call.tool in now.paused_tools]
     reads = tuple(call for call in able if call.is_read and call not in paused)
     due = tuple(call for call in reads if now.retry_at.get(call.id, now.now) <= now.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 from django.conf import settings
@@ -86,7 +87,7 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
                 unread = False
             origin.ensure()  # the connection may be a new one since the last move
             front = front or frontier.load(claim, looked=looked)
-            move = planner.next_move(front.situation)
+            move = _next(front)
             if isinstance(move, planner.LookUp):
                 looked |= {move.call.id}
             front, rested = _perform(front, move, beat)
@@ -113,6 +114,14 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
             changed = 0
         if rested:
             return
+
+
+def _next(front: frontier.Frontier) -> planner.Move:
+    """Return the next move; where questions would be opened, with regard to how many are open."""
+    move = planner.next_move(front.situation)
+    if not isinstance(move, planner.Prepare):
+        return move
+    return planner.next_move(replace(front.situation, room=preparing.room(front)))
 
 
 def _perform(

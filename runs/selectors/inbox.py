@@ -26,6 +26,8 @@ from runs.tools import contract
 
 SIZE = 50
 MANY = 100
+AGENTS = 6
+"""So many agents can be chosen at once where there is more than a page of questions."""
 
 
 def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.InboxPage:
@@ -134,6 +136,9 @@ def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_model
             continue  # the tiers say more
         other = chosen.but(kind="" if on else kind)
         chip(label, other, current=on, count=counted.kinds[kind] if open_ones else None)
+    if open_ones and not chosen.agent and counted.shown > SIZE and len(counted.agents) > 1:
+        for agent, title, asked in counted.agents[:AGENTS]:  # one that asks a lot shall not hide the others
+            chip(title, chosen.but(agent=agent), current=False, count=asked)
     for label, value, name in (
         (f"Search: {chosen.q}", chosen.q, "q"),
         (f"Tool: {tools.title(chosen.tool)}", chosen.tool, "tool"),

@@ -46,6 +46,8 @@ class Counts:
     tiers: dict[int, int]
     kinds: dict[str, int]
     overdue: int
+    agents: tuple[tuple[str, str, int], ...]
+    """Name, title and count of the agents whose questions are left, the most frequent first."""
 
 
 def open_reviews() -> QuerySet[models.Review]:
@@ -161,22 +163,40 @@ def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
             **{name: ExpressionWrapper(each, BooleanField()) for name, each in conditions.items()},
         )
         .order_by()
-        .values("kind", "of_tier", *conditions)
+        .values(
+            "kind",
+            "of_tier",
+            "run__agent_version__agent__name",
+            "run__agent_version__agent__title",
+            *conditions,
+        )
         .annotate(n=Count("pk"), newest=Max("pk"))
     )
     here = f"in_{tab(viewer, chosen)}"
 
-    def left(*, kind: str = chosen.kind, tier: int | None = chosen.tier, late: bool = chosen.overdue) -> int:
+    def left(
+        *,
+        kind: str = chosen.kind,
+        tier: int | None = chosen.tier,
+        late: bool = chosen.overdue,
+        agent: str = "",
+    ) -> int:
         return sum(
             group["n"]
             for group in groups
             if group[here]
+            and agent in {"", group["run__agent_version__agent__name"]}
             and group["rest"]
             and kind in {"", group["kind"]}
             and tier in {None, group["of_tier"]}
             and (group["late"] or not late)
         )
 
+    names = {
+        group["run__agent_version__agent__name"]: group["run__agent_version__agent__title"]
+        for group in groups
+    }
+    asking = [(name, title or name, count) for name, title in names.items() if (count := left(agent=name))]
     by_tab = {name: sum(group["n"] for group in groups if group[f"in_{name}"]) for name in tabs}
     viewer.user._badge_of_request = by_tab.get(MINE, by_tab[TEAM])  # type: ignore[attr-defined]  # see `badge`
     return Counts(
@@ -187,6 +207,7 @@ def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
         tiers={number: left(tier=number) for number in TIERS},
         kinds={kind: left(kind=kind) for kind in KINDS},
         overdue=left(late=True),
+        agents=tuple(sorted(asking, key=lambda one: (-one[2], one[0]))),
     )
 
 

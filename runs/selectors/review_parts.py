@@ -121,12 +121,6 @@ def _given_by(row: models.Decision, viewer: deciding.Viewer) -> str:
     return who if row.on_behalf_of is None else f"{who}, in place of {row.on_behalf_of.display()},"
 
 
-def in_place_of(review: models.Review, viewer: deciding.Viewer) -> str:
-    """Return in whose place this person would decide, or an empty text."""
-    whom = deciding.principal(review, viewer) if review.status == lifecycle.Review.OPEN else None
-    return "" if whom is None else whom.display()
-
-
 def voted(votes: review_outcome.Votes, viewer: deciding.Viewer, review: models.Review) -> bool:
     """Return whether this person has decided, or who they stand in for, or somebody in the place of either."""
     whom = deciding.principal(review, viewer)

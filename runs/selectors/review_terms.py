@@ -78,3 +78,9 @@ def may_break_glass(review: models.Review, viewer: deciding.Viewer) -> bool:
     asked = review.kind == lifecycle.ReviewKind.ACTION and review.status == lifecycle.Review.OPEN
     needs = review.quorum > 1 or review.separation
     return bool(settings.CKPTSITE["BREAK_GLASS"]) and asked and needs and viewer.may(rights.Act.BREAK_GLASS)
+
+
+def in_place_of(review: models.Review, viewer: deciding.Viewer) -> str:
+    """Return in whose place this person would decide, or an empty text."""
+    whom = deciding.principal(review, viewer) if review.status == lifecycle.Review.OPEN else None
+    return "" if whom is None else whom.display()

@@ -124,7 +124,7 @@ def page(
         may_break_glass=review_terms.may_break_glass(review, viewer),
         may_decide=not blocked,
         blocked=blocked,
-        in_place_of=review_parts.in_place_of(review, viewer),
+        in_place_of=review_terms.in_place_of(review, viewer),
         approval_blocked=deciding.approval_blocked(review, viewer, others=others),
         alone=deciding.alone(review, viewer, others=others),
         reason_required=reason_required(review),

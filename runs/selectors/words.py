@@ -48,6 +48,7 @@ _RESTS: dict[str, str] = {
     "withdrawn": "An approval was taken back; it is asked again.",
     "resumed": "Resumed; goes on as soon as a worker is free.",
     "switch": "Something that it needs is paused by an administrator; it goes on when that is lifted.",
+    "crowded": "Has more to ask than may be open at once; the next question opens as others are answered.",
     "retry": "Goes on from its newest checkpoint as soon as a worker is free.",
     "stop": "Is being stopped.",
     "budget": "Goes on as soon as other runs have given back what they don't use of their common budget.",

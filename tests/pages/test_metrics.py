@@ -114,6 +114,7 @@ def test_each_figure_from_what_is_known() -> None:
         "Regretted": ("2", "8", "25 %"),
         "Undone": ("1", "8", "12 %"),
         "Withdrawn in time": ("1", "7", "14 %"),
+        "Released alone": ("0", "7", "0 %"),
         "Reviewers differ": ("1", "1", "100 %"),
         "Going on worked": ("1", "1", "100 %"),
     }

@@ -142,7 +142,7 @@ def test_what_is_outside_of_somebodys_scope_is_not_there_on_any_route(
     assert len(found) > 30
     for place in ("/inbox/?tab=team", "/inbox/?tab=decided&earlier=1", "/runs/", "/effects/", "/effects/?as=json",
                   "/inbox/export.json?tab=team", "/runs/redrive/"):  # fmt: skip
-        page = client.get(place).content.decode()
+        page = client.get(place).getvalue().decode()
         marks = [
             mark
             for run in house.runs
