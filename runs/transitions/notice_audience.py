@@ -16,7 +16,14 @@ from runs.transitions.refusals import NotYours
 
 Channel, Status = models.Delivery.Channel, models.Delivery.Status
 SITE_KINDS = frozenset(
-    {"switch.off", "switch.on", "policy.changed", "database.restored", "database.released"}
+    {
+        "switch.off",
+        "switch.on",
+        "policy.changed",
+        "database.restored",
+        "database.released",
+        "review.broke_glass",
+    }
 )
 OUTCOMES = frozenset(
     {"review.approved", "review.rejected", "review.answered", "run.succeeded", "run.failed", "run.cancelled"}

@@ -15,7 +15,8 @@ from pytest_django import Settings
 
 from runs import models, telling
 from runs.engine import delivering, heads
-from runs.transitions import notice_body, notice_settings, notices, standing_in
+from runs.selectors import notice_words
+from runs.transitions import audit, committing, inbox, notice_body, notice_settings, notices, standing_in
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer
@@ -144,6 +145,20 @@ def test_who_stands_in_is_told_too_and_who_is_off_duty_is_not_called(who: factor
     notices.spread()
     late = models.Delivery.objects.filter(notice__kind="review.late", channel="email")
     assert {row.person for row in late} == {other, who.reviewer}
+
+
+def test_what_is_released_alone_is_told_loudly(who: factories.People) -> None:
+    review = factories.held(who.operator, tool="costly")
+    with committing.committing("test"):
+        run = inbox.lock(review.run_id)
+        by, subject = Actor(user=who.admin), f"review {review.pk}"
+        audit.append("review.broke_glass", actor=by, run=run, subject=subject, content={"reason": "Fire."})
+    notices.spread()
+    told = models.Delivery.objects.filter(notice__kind="review.broke_glass").select_related("notice__review")
+    assert {row.person for row in told} == {who.reviewer, who.operator}
+    assert notice_words.title(told[0].notice).startswith(
+        "Somebody released it alone, by break-glass: an action"
+    )
 
 
 def test_the_head_of_the_audit_chain_goes_out_to_whom_it_may_concern(
