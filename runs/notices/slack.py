@@ -51,6 +51,7 @@ def decidable(review: models.Review) -> bool:
         review.kind != lifecycle.ReviewKind.ACTION
         or review.status != lifecycle.Review.OPEN
         or review.tier >= answers.FINAL
+        or review.quorum > 1  # everybody in the channel would read what the first of them said
         or action is None
         or not (settings.SLACK_SIGNING_SECRET and settings.SLACK_TEAM and settings.SLACK_CHANNEL)
     ):

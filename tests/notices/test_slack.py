@@ -139,6 +139,8 @@ def test_what_is_final_or_too_long_or_changed_is_decided_on_its_page(
     long = factories.held(who.operator, name="x" * 3000)
     short = factories.held(who.operator, name="short")
     assert [messages.decidable(row) for row in (final, long, short)] == [False, False, True]
+    short.quorum = 2  # the second of them would read what the first said
+    assert not messages.decidable(short)
     assert work() == 3
     sent = {
         json.dumps(one["blocks"]).count('"action_id"'): one for one in of(workspace, "/api/chat.postMessage")
