@@ -234,7 +234,7 @@ def facts(content: Mapping[str, Any]) -> tuple[Line, ...]:
     return tuple(
         Line(
             label=_LABELS.get(name, name.replace("_", " ").capitalize()),
-            value=_text(value),
+            value=_anchored(value) if name == "runs" else _text(value),
             digest=_is_digest(value),
         )
         for name, value in content.items()
@@ -246,7 +246,9 @@ def changes(content: Mapping[str, Any]) -> tuple[Change, ...]:
     """Return what differs between before and after, where the line says it."""
     if "before" not in content and "after" not in content:
         return ()
-    return tuple(_changes(content.get("before"), content.get("after", content.get("digest"))))
+    before = content.get("before")
+    other = content.get("version") if isinstance(before, int) else content.get("digest")  # like beside like
+    return tuple(_changes(before, content.get("after", other)))
 
 
 def _changes(before: Any, after: Any) -> Iterator[Change]:
@@ -256,6 +258,13 @@ def _changes(before: Any, after: Any) -> Iterator[Change]:
             yield Change(place=found.place, before=parts[0], after=parts[1])
     elif before != after:
         yield Change(place="", before=_text(before), after=_text(after))
+
+
+def _anchored(value: Any) -> str:
+    """Return runs with how far their logs are vouched for, in words; each is [run, line, digest]."""
+    if not isinstance(value, list) or not all(isinstance(one, list) and len(one) == 3 for one in value):
+        return _text(value)
+    return _text(", ".join(f"run {run} up to line {line}" for run, line, _ in value))
 
 
 def _is_digest(value: Any) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from runs import access, rights
-from runs.selectors import audit_files, audit_page
+from runs.selectors import audit_files, audit_filters, audit_page
 from runs.transitions import chain_checks
 from runs.views import doors, streams
 
@@ -26,9 +26,13 @@ def audit(request: doors.Request) -> HttpResponseBase:
         parts = audit_files.written(params, kind)
         return streams.file(request, parts, name=audit_files.name(params, kind), kind=audit_files.TYPES[kind])
     if params.get("part") == "chain":
-        return render(request, "audit.html#chain", {"chain": audit_page.chain()})
+        return render(
+            request, "audit.html#chain", {"chain": audit_page.chain(), "listed": params.get("at", "")}
+        )
     page = audit_page.page(params)
-    return render(request, "audit.html", {"section": "audit", "page": page, "chain": page.chain})
+    return render(
+        request, "audit.html", {"section": "audit", "page": page, "chain": page.chain, "listed": page.query}
+    )
 
 
 @require_POST
@@ -38,4 +42,5 @@ def check(request: doors.Request) -> HttpResponse:
     access.whole(request.user, rights.Act.AUDIT)
     chain_checks.ask(whole=request.POST.get("whole") == "1", by=doors.actor(request))
     messages.success(request, "Asked for. The clock checks it piece by piece.")
-    return doors.lead(request, reverse("audit"))
+    listed = audit_filters.read(QueryDict(request.POST.get("at", "")).dict()).query()
+    return doors.lead(request, f"{reverse('audit')}?{listed}" if listed else reverse("audit"))

@@ -146,6 +146,14 @@ def test_each_act_has_words() -> None:
     assert found["tried"] - set(audit_words.TRIED) == set()
 
 
+def test_like_stands_beside_like_in_words() -> None:
+    """A version beside a version, never beside a digest; and how far logs are vouched for is no list of numbers."""
+    changed = audit_words.changes({"before": 1, "version": 2, "digest": "f" * 64})
+    assert [(one.before, one.after) for one in changed] == [("1", "2")]
+    (fact,) = audit_words.facts({"runs": [[5, 30, "f" * 64], [6, 2, "e" * 64]]})
+    assert fact.value == "run 5 up to line 30, run 6 up to line 2"
+
+
 def test_the_chain_is_checked_piece_by_piece(who: factories.People, as_: As) -> None:
     for number in range(3):
         switches.pause_all(not number % 2, by=Actor(user=who.admin), reason="x")
@@ -153,8 +161,10 @@ def test_the_chain_is_checked_piece_by_piece(who: factories.People, as_: As) -> 
     client.handler.enforce_csrf_checks = False
     check = reverse("audit-check")
     assert "Nobody has asked here yet" in text(client, reverse("audit"))
-    assert client.post(check, {"whole": "1"}).status_code == 303
+    asked = client.post(check, {"whole": "1", "at": "act=switch.on"})
+    assert (asked.status_code, asked["Location"]) == (303, f"{reverse('audit')}?act=switch.on")
     assert client.post(check, {"whole": "1"}).status_code == 409
+    assert "Nobody has asked here yet" not in text(client, reverse("audit"))
     assert "It is being checked: line 0 of 4" in text(client, f"{reverse('audit')}?part=chain")
     with mock.patch.object(chain_checks, "BATCH", 3):
         assert chain_checks.step() == 3
