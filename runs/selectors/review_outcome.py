@@ -115,7 +115,7 @@ def came(review: models.Review, *, undo_left: float) -> review_models.Came | Non
         return None
     return review_models.Came(
         review_id=review.pk,
-        words=_after(review, action).strip(),
+        words="" if undo_left else _after(review, action).strip(),  # the button beside it counts down
         good=action.status == lifecycle.Action.SUCCEEDED,
         run_id=review.run_id,
         asks_again=max(3, math.ceil(undo_left) + 1) if action.status in _COMES else None,
