@@ -70,7 +70,7 @@ class Step(StrEnum):
     ACTIVE = "active"  # its call is open
     DONE = "done"
     SKIPPED = "skipped"  # its condition was false
-    REFUSED = "refused"  # rejected, denied, expired or abandoned: not done, by decision
+    REFUSED = "refused"  # rejected, denied, expired or abandoned: not done
     FAILED = "failed"
 
 

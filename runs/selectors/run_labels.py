@@ -53,5 +53,5 @@ STEPS: dict[str, str] = {
     lifecycle.Step.SKIPPED: "Skipped",
     lifecycle.Step.DONE: "Done",
     lifecycle.Step.FAILED: "Failed",
-    lifecycle.Step.REFUSED: "Not done, by decision",
+    lifecycle.Step.REFUSED: "Not done",
 }

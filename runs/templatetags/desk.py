@@ -81,7 +81,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "active": ("Now", "busy", "circle-dot"),
         "done": ("Done", "good", "circle-check"),
         "skipped": ("Skipped", "quiet", "skip-forward"),
-        "refused": ("Not done, by decision", "bad", "circle-x"),
+        "refused": ("Not done", "bad", "circle-x"),
         "failed": ("Failed", "bad", "circle-alert"),
     },
 }
