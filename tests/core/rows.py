@@ -6,6 +6,7 @@ import datetime
 import itertools
 from typing import Any
 
+from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from runs import exact, models
@@ -266,3 +267,18 @@ def delivery(**more: Any) -> models.Delivery:
         "target": "person 1",
     }
     return models.Delivery.objects.create(**(given | more))
+
+
+def shift(**more: Any) -> models.Shift:
+    """Somebody is on duty for a group."""
+    group, _ = Group.objects.get_or_create(name="reviewer")
+    given: dict[str, Any] = {
+        "group": group,
+        "person": user(),
+        "days": "12345",
+        "starts": datetime.time(9),
+        "ends": datetime.time(17),
+        "since": datetime.date(2026, 1, 1),
+        "made_by": user(),
+    }
+    return models.Shift.objects.create(**given | more)

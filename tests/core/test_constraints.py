@@ -96,6 +96,25 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_secret_has_source": lambda: models.Secret.objects.create(
         name="crm", source="table", uses=[], changed_by=rows.user()
     ),
+    "runs_review_alone_when_released": lambda: rows.review(alone_by=rows.user()),
+    "runs_decision_one_vote_in_place": lambda: twice(
+        rows.decision, review=rows.review(), on_behalf_of=rows.user()
+    ),
+    "runs_shift_days": lambda: rows.shift(days="21"),
+    "runs_shift_ends_after": lambda: rows.shift(until=datetime.date(2025, 1, 1)),
+    "runs_delegation_to_another": lambda: [
+        models.Delegation.objects.create(
+            principal=one, delegate=one, reason="x", made_by=one, until=timezone.now()
+        )
+        for one in [rows.user()]
+    ],
+    "runs_scope_of_one": lambda: models.Scope.objects.create(agent=rows.version().agent),
+    "runs_scope_person": lambda: twice(
+        models.Scope.objects.create, person=rows.user(), agent=rows.version().agent
+    ),
+    "runs_scope_group": lambda: twice(
+        models.Scope.objects.create, group=rows.shift().group, agent=rows.version().agent
+    ),
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
     "runs_rehearsal_newest": lambda: twice(
         models.Rehearsal.objects.create,
