@@ -4,9 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from csp.constants import NONE, SELF
-
-from ckptsite import addresses, env, logs
+from ckptsite import addresses, content, env, logs, oidc
 from ckptsite.services import folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -46,24 +44,10 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 # "__Host-": no other host and no plain http page can set it. Not every browser keeps such cookies over http.
 SESSION_COOKIE_NAME = "__Host-session" if _site.secure else "ckptsite_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _site.secure else "ckptsite_csrf"
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
-SESSION_COOKIE_AGE = 60 * 60 * 12
+SESSION_ENGINE = "runs.models.session"  # in the database, with both limits below on its clock
+SESSION_COOKIE_AGE = int(env.seconds("CKPTSITE_SESSION_MAX", 43_200.0, minimum=60.0))
 CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
-CONTENT_SECURITY_POLICY: dict[str, Any] = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "manifest-src": [SELF],
-        "form-action": [SELF],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-        "object-src": [NONE],
-    }
-}
+CONTENT_SECURITY_POLICY = content.POLICY
 
 INSTALLED_APPS = [
     "servestatic",
@@ -75,6 +59,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "csp",
     "template_partials",
     "ckptsite.apps.SiteConfig",
@@ -91,6 +78,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",  # the app itself is not installed: we ship our own htmx
@@ -154,8 +142,9 @@ DATABASES: dict[str, dict[str, Any]] = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
+    # Counts of tries only. Django's caches pickle, so what they hold never leaves this process: no server, no table.
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-}  # Django's Redis cache pickles
+}
 
 # Valkey or Redis carries hints only; nothing is lost when it is gone.
 _redis = addresses.redis(env.text("REDIS_URL", _data.redis_url))
@@ -171,6 +160,26 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Signing in is django-allauth's: password, second factors, passkeys, single sign-on. Nobody signs up.
+ACCOUNT_ADAPTER = "runs.views.adapters.Account"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True  # a session ends by its two limits, not with the window
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/15m/ip,20/15m/key"}
+MFA_ADAPTER = "runs.views.adapters.Factors"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = _site.host
+MFA_TOTP_TOLERANCE = 1  # half a minute either way: clocks of phones differ
+MFA_REAUTHENTICATION_REQUIRED = False  # one rule asks for it, here as for decisions: runs.transitions.proofs
+SOCIALACCOUNT_ADAPTER = "runs.views.adapters.SingleSignOn"
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": oidc.apps()}}
+# Who may release, and hasn't shown more than a password, is led to a second factor before anything else.
+CKPTSITE_REQUIRE_MFA = env.flag("CKPTSITE_REQUIRE_MFA", default=False)
+CKPTSITE_OIDC_DOMAINS = [domain.lower() for domain in env.words("CKPTSITE_OIDC_DOMAINS")]
+_roles = ("viewer", "reviewer", "operator", "auditor")
+CKPTSITE_OIDC_GROUP = env.choice("CKPTSITE_OIDC_GROUP", "viewer", among=_roles)
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
@@ -238,6 +247,9 @@ CKPTSITE: dict[str, float] = {
     "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),
     "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0, minimum=0.05),
     "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
+    "SESSION_MAX": float(SESSION_COOKIE_AGE),
+    "SESSION_IDLE": env.seconds("CKPTSITE_SESSION_IDLE", 3600.0, minimum=60.0),
+    "STEP_UP": env.seconds("CKPTSITE_STEP_UP", 900.0, minimum=1.0),
     "ANCHOR": env.seconds("CKPTSITE_ANCHOR", 60.0, minimum=0.05),
     "EXPORT": env.seconds("CKPTSITE_EXPORT", 3600.0, minimum=0.05),
     "NOTICE_RETRY": env.seconds("CKPTSITE_NOTICE_RETRY", 10.0, minimum=0.05),

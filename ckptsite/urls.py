@@ -1,7 +1,6 @@
 """Every address of the site."""
 
 from django.contrib import admin
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
@@ -22,6 +21,7 @@ from runs.views import (
     edits,
     effects,
     events,
+    factors,
     files,
     inbox,
     inspect,
@@ -30,12 +30,15 @@ from runs.views import (
     outgoing,
     plans,
     policies,
+    proofs,
     redrives,
     reviews,
     run_pages,
     runs,
     secrets,
+    sessions,
     settings,
+    sign_in,
     slack,
     switches,
     team,
@@ -43,8 +46,33 @@ from runs.views import (
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="inbox"), name="home"),
-    path("login/", accounts.SignIn.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/", sign_in.SignIn.as_view(), name="login"),
+    # The names from here to "settings/sessions" are those that the sign-in library looks for.
+    path("login/", sign_in.SignIn.as_view(), name="account_login"),
+    path("login/", sign_in.SignIn.as_view(), name="account_inactive"),
+    path("login/factor/", sign_in.SecondFactor.as_view(), name="mfa_authenticate"),
+    path("login/passkey/", sign_in.Passkey.as_view(), name="mfa_login_webauthn"),
+    path("login/sso/", sign_in.single_sign_on, name="single-sign-on"),
+    path("login/<slug:provider_id>/back/", sign_in.single_sign_on_back, name="openid_connect_callback"),
+    path("logout/", sign_in.sign_out, name="logout"),
+    path("prove/", proofs.ByPassword.as_view(), name="account_reauthenticate"),
+    path("prove/code/", proofs.ByCode.as_view(), name="mfa_reauthenticate"),
+    path("prove/passkey/", proofs.ByPasskey.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("prove/elsewhere/", proofs.elsewhere, name="prove-elsewhere"),
+    path("settings/security/", factors.security, name="mfa_index"),
+    path("settings/security/password/", factors.Password.as_view(), name="account_change_password"),
+    path("settings/security/app/", factors.AddApp.as_view(), name="mfa_activate_totp"),
+    path("settings/security/app/remove/", factors.RemoveApp.as_view(), name="mfa_deactivate_totp"),
+    path("settings/security/codes/", factors.Codes.as_view(), name="mfa_view_recovery_codes"),
+    path("settings/security/codes/new/", factors.MakeCodes.as_view(), name="mfa_generate_recovery_codes"),
+    path("settings/security/passkey/", factors.AddPasskey.as_view(), name="mfa_add_webauthn"),
+    path(
+        "settings/security/passkey/<int:pk>/remove/",
+        factors.RemovePasskey.as_view(),
+        name="mfa_remove_webauthn",
+    ),
+    path("settings/sessions/", sessions.sessions, name="sessions"),
+    path("settings/sessions/end/", sessions.end, name="session-end"),
     path("setup/<str:token>/", accounts.setup, name="setup"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/views/", inbox.save_view, name="view-save"),
@@ -128,3 +156,4 @@ handler400 = "runs.views.errors.bad_request"
 handler403 = "runs.views.errors.permission_denied"
 handler404 = "runs.views.errors.page_not_found"
 handler500 = "runs.views.errors.server_error"
+handler429 = "runs.views.errors.too_many"  # what the sign-in library answers beyond its limits

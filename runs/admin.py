@@ -25,7 +25,7 @@ class Audited(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stu
         """Return the row, and remember how it stands."""
         row = super().get_object(request, object_id, from_field)
         if row is not None:
-            row._stood = people.standing(row)
+            row._stood, row._password = people.standing(row), getattr(row, "password", "")
         return row
 
     def log_addition(self, request: Any, obj: Any, message: Any) -> Any:
@@ -37,7 +37,10 @@ class Audited(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stu
         """Note what is different; a new password by its field's name alone."""
         names = [name for part in message for name in part.get("changed", {}).get("fields", [])]
         before = getattr(obj, "_stood", None)
-        people.changed(obj, "changed", before=before, words=", ".join(names), by=doors.actor(request))
+        new = getattr(obj, "password", "") != getattr(obj, "_password", "")
+        people.changed(
+            obj, "changed", before=before, words=", ".join(names), by=doors.actor(request), sign_out=new
+        )
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: Any, queryset: Any) -> Any:

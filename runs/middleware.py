@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 from runs import access, problems
-from runs.transitions import refusals, tokens
-from runs.views import errors, limits, turned_away
+from runs.transitions import refusals, sessions, tokens
+from runs.views import doors, errors, factors, limits, proofs, turned_away
 
 log = structlog.get_logger(__name__)
 
@@ -41,9 +42,20 @@ class PageMiddleware:
         return later()
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """Turn away who asks too often, and a program that has sent its token to a page: no page takes it in."""
+        """Turn away who asks too often, and a program that has sent its token to a page: no page takes it in.
+
+        Of a person it is noted that they are there. Who needs a second factor is led to it.
+        """
         if (wait := limits.wait(request)) and not problems.concerns(request.path):
             return errors.too_many(request, wait)
+        if problems.concerns(request.path) or settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return self._turned_away(request)
+        if not doors.refreshes(request):  # type: ignore[arg-type]  # nobody's name is asked for
+            sessions.seen(request.session)  # type: ignore[arg-type]  # ours, by the settings
+        return self._turned_away(request) or factors.missing(request)
+
+    @staticmethod
+    def _turned_away(request: HttpRequest) -> HttpResponse | None:
         token = request.headers.get("Authorization", "").partition(" ")[2].strip()
         if not token.startswith(tokens.MARK) or problems.concerns(request.path):
             return None
@@ -54,6 +66,8 @@ class PageMiddleware:
         """Turn what a transition refused, and a database that is away, into their pages."""
         if isinstance(exception, (refusals.Refused, access.Forbidden, access.NoGroup)):
             turned_away.noted(request, exception)
+        if isinstance(exception, refusals.Unproven):
+            return proofs.asked(request, exception)  # type: ignore[arg-type]  # only a signed-in person is refused so
         if isinstance(exception, refusals.Refused):
             return errors.refused(request, exception)
         if isinstance(exception, errors.AWAY):

@@ -21,6 +21,7 @@ from runs.models.review import Decision, Review
 from runs.models.run import Run
 from runs.models.scopes import Scope
 from runs.models.secret import Secret
+from runs.models.session import Session
 from runs.models.team import Delegation, Invitation, Shift
 from runs.models.tenure import Tenure
 from runs.models.user import User
@@ -67,6 +68,7 @@ __all__ = [
     "SavedView",
     "Scope",
     "Secret",
+    "Session",
     "Shift",
     "SlackLink",
     "Snooze",

@@ -73,6 +73,13 @@ ACTS: dict[str, str] = {
     "lineage.sealed": "Sealed it with all its attempts",
     "person.first_administrator": "Became the first administrator",
     "person.signed_in": "Signed in",
+    "person.signed_out": "Signed out",
+    "person.proved": "Showed again who they are",
+    "person.password_changed": "Chose a new password",
+    "person.factor_added": "Added a second factor",
+    "person.factor_removed": "Removed a second factor",
+    "person.codes_made": "Made new recovery codes",
+    "session.ended": "Ended sessions",
     "person.added": "Added a person",
     "person.changed": "Changed a person",
     "person.deleted": "Deleted a person",
@@ -156,6 +163,9 @@ TRIED: dict[str, str] = {
     "shift.make": "Put somebody on the rota",
     "shift.end": "Take a shift off the rota",
     "person.sign_in": "Sign in",
+    "person.prove": "Show who they are",
+    "session.end": "End a session",
+    "session.end_others": "End all other sessions",
 }
 """What was tried, of what was refused; `page.<name>` is a page that turned somebody away."""
 
@@ -167,6 +177,8 @@ CODES: dict[str, str] = {
     "forged": "Form from elsewhere",
     "wrong": "Wrong name or password",
     "too_many": "Too many tries",
+    "unproven": "Asked who they are",
+    "unknown": "Nobody known here",
     "more": "More than are listed",
 }
 CHANNELS: dict[str, str] = {
@@ -192,6 +204,9 @@ _LABELS: dict[str, str] = {
     "agent": "Agent",
     "switch": "What",
     "words": "Fields",
+    "shown": "What they showed",
+    "factor": "Factor",
+    "from": "From",
 }
 _HIDDEN = frozenset(
     {"before", "after", "review", "kind", "answer", "epoch", "root", "path", "mode", "position", "checkpoint",

@@ -129,7 +129,13 @@ def tokens(viewer: deciding.Viewer, params: Mapping[str, str], *, days: tuple[in
 
 def tabs(current: str) -> tuple[page_models.Tab, ...]:
     """Return the pages of the settings."""
-    names = (("settings", "Profile"), ("notifications", "Notifications"), ("tokens", "API tokens"))
+    names = (
+        ("settings", "Profile"),
+        ("mfa_index", "Security"),
+        ("sessions", "Sessions"),
+        ("notifications", "Notifications"),
+        ("tokens", "API tokens"),
+    )
     return tuple(
         page_models.Tab(name=name, label=label, count=None, current=name == current, query="")
         for name, label in names

@@ -10,7 +10,7 @@ from django.db.models import Q
 from runs import exact, jsonschemas, lifecycle, models, rights
 from runs.models import scopes, team
 from runs.tools import registry
-from runs.transitions import budgets, clock_time, pins, retention, texts
+from runs.transitions import budgets, clock_time, pins, proofs, retention, texts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
@@ -29,6 +29,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     lifecycle.ReviewKind.BUDGET: (budgets.RAISE, STOP),
 }
 FINAL = 3
+RELEASES = frozenset({APPROVE, ABSENT_DO})
 SLACK = "slack"
 OVERTAKEN = {
     "denied": "it is forbidden now.",
@@ -142,9 +143,8 @@ def _voted(review: models.Review, people: list[models.User]) -> bool:
 
 
 def check_door(review: models.Review, answer: Answer, by: Actor) -> None:
-    """Refuse (NotYours) what no token can give: the release of something final needs somebody who has signed in."""
-    elsewhere = by.token is not None or by.channel == SLACK
-    if elsewhere and review.tier >= FINAL and answer.verdict in {APPROVE, ABSENT_DO}:
+    """Refuse (NotYours) what only a page takes: the release of something final needs somebody who has signed in."""
+    if (by.token is not None or by.channel != "page") and review.tier >= FINAL and answer.verdict in RELEASES:
         what = "a token" if by.token is not None else "a message"
         raise NotYours(
             f"At tier 3 only somebody who has signed in releases it, on its page; {what} can reject it."
@@ -189,8 +189,14 @@ def check_fresh(review: models.Review, answer: Answer, now: datetime.datetime) -
         raise Stale("New evidence has arrived since you opened this; look at it again before you decide.")
 
 
-def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime) -> None:
-    """Refuse (Invalid) an answer that doesn't fit the question, and (Stale) one that comes too late."""
+def check_fit(
+    review: models.Review, run: models.Run, answer: Answer, now: datetime.datetime, *, by: Actor
+) -> None:
+    """Refuse (Invalid) an answer that doesn't fit the question, and (Stale) one that comes too late.
+
+    Refuses (Unproven) last of all a decision on something final by who hasn't shown lately who they are: nobody is
+    asked for a password for what would be refused anyway.
+    """
     verdict = answer.verdict
     if verdict not in offered(review):
         raise Invalid(f"{verdict!r} is no answer to this question.")
@@ -221,6 +227,8 @@ def check_fit(review: models.Review, run: models.Run, answer: Answer, now: datet
         raise Stale("This run can't be retried any more.")
     if verdict in {RETRY, GO_ON}:
         retention.refuse_sealed(run)
+    if review.tier >= FINAL:
+        proofs.check(by, now)
 
 
 def _check_said(review: models.Review, answer: Answer) -> None:

@@ -17,7 +17,7 @@ from runs import exact, models
 from runs.transitions import audit, clock_time
 from runs.transitions.actor import CLOCK, Actor
 from runs.transitions.committing import committing
-from runs.transitions.refusals import Invalid, NotYours, Refused, Stale
+from runs.transitions.refusals import Invalid, NotYours, Refused, Stale, Unproven
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +27,12 @@ MOST, WINDOW = 100, datetime.timedelta(minutes=1)
 BATCH, WITHIN = 500, datetime.timedelta(minutes=1)
 """So many come into the chain at once, and the oldest of them after this time at the latest."""
 ANCHORED = "refusals.anchored"
-CODES: Mapping[type[Refused], str] = {NotYours: "not_yours", Invalid: "invalid", Stale: "stale"}
+CODES: Mapping[type[Refused], str] = {
+    NotYours: "not_yours",
+    Invalid: "invalid",
+    Stale: "stale",
+    Unproven: "unproven",
+}
 _LOCK = 0x72656675
 _LARGEST = 2**63 - 1
 

@@ -46,7 +46,7 @@ def release(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
             )
         if answer.retype != retyped(review):
             raise Invalid("Retype the value exactly as it is shown: what you typed differs.")
-        answers.check_fit(review, run, replace(answer, retype=_wanted(review)), now)
+        answers.check_fit(review, run, replace(answer, retype=_wanted(review)), now, by=by)
         before = {"quorum": review.quorum, "votes": review.votes, "separation": review.separation}
         if review.decisions.filter(revision=review.revision, person=user).exists():
             raise Invalid(

@@ -99,7 +99,7 @@ def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor)
     if answer.stop or (answer.verdict == STOP and pins.asked(review)):
         holds.may_stop(by)
     answers.check_fresh(review, answer, now)
-    answers.check_fit(review, run, answer, now)
+    answers.check_fit(review, run, answer, now, by=by)
     decision = entered(run, review, answer, principal=principal, now=now, by=by)
     budgets.answered(run, review, answer.verdict, answer.amount, by=by)
     return decision

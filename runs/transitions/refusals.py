@@ -30,3 +30,7 @@ class Invalid(Refused):
 
 class Stale(Refused):
     """Somebody else was faster, or the thing has changed. Pages answer 409 and keep what was typed."""
+
+
+class Unproven(Refused):
+    """It is too long ago that the person showed who they are. Pages ask for it, and then go on with what was sent."""

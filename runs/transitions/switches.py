@@ -12,7 +12,7 @@ from typing import Any
 from runs import exact, lifecycle, models, rights
 from runs.policies import parsing
 from runs.tools import registry
-from runs.transitions import attempts, audit, clock_time, inbox, judging, texts
+from runs.transitions import attempts, audit, clock_time, inbox, judging, proofs, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -38,6 +38,7 @@ def set_policy(
         parsing.parse(document)
     except parsing.BadRules as error:
         raise Invalid(str(error)) from error
+    proofs.check(by, clock_time.now())
     with committing("policy"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         assert installation.policy_version_id is not None

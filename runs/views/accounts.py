@@ -1,45 +1,19 @@
-"""Signing in, and the first administrator's way in."""
+"""The first administrator's way in."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth import login
-from django.contrib.auth.views import LoginView
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from runs import models
 from runs.forms import accounts as forms
 from runs.forms import setup as links
 from runs.transitions import people
-from runs.transitions.actor import Actor
 from runs.views import doors
-
-
-class SignIn(LoginView):
-    """Django's view, with a limit on wrong tries; who came in and who didn't is in the audit trail."""
-
-    authentication_form = forms.SignIn
-
-    def form_valid(self, form: forms.SignIn) -> HttpResponse:  # type: ignore[override]  # it is the form above
-        """Let them in, and note it."""
-        response = super().form_valid(form)
-        user = form.get_user()
-        assert isinstance(user, models.User)
-        people.signed_in(user, by=Actor(user=user, ip=doors.address(self.request)))
-        return response
-
-    def form_invalid(self, form: forms.SignIn) -> HttpResponse:  # type: ignore[override]  # it is the form above
-        """Draw the form again; 429 where the limit is reached."""
-        response = super().form_invalid(form)
-        code = "too_many" if form.has_error("__all__", "too_many") else "wrong"
-        people.not_signed_in(str(form.data.get("username", "")), code=code, ip=doors.address(self.request))
-        if form.has_error("__all__", "too_many"):
-            response.status_code = 429
-        return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

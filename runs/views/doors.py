@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -18,6 +19,8 @@ from django_htmx.middleware import HtmxDetails
 from runs import access, models, rights
 from runs.selectors import deciding
 from runs.transitions.actor import Actor
+
+NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
 class Request(HttpRequest):
@@ -50,17 +53,28 @@ def to_login(request: Request) -> HttpResponse:
 
     A part that only refreshes itself gets a 401: the page says so in place, since somebody may be typing in it.
     """
-    if request.htmx and request.method == "GET" and "part" in request.GET:
+    if refreshes(request):
         response = HttpResponse(status=401)
         response["HX-Reswap"] = "none"
         return response
+    back = came_from(request)
     if request.htmx:
-        back = _own(request, request.htmx.current_url or "")
         return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': back})}")
+    return redirect_to_login(back)
+
+
+def refreshes(request: Request) -> bool:
+    """Return whether a part of a page asks by itself for its newest state: nobody need sit before it."""
+    return bool(request.htmx) and request.method == "GET" and "part" in request.GET
+
+
+def came_from(request: Request) -> str:
+    """Return the page that somebody sees: a form's own address may take nothing but forms."""
+    if request.htmx:
+        return _own(request, request.htmx.current_url or "")
     if request.method in {"GET", "HEAD"}:
-        return redirect_to_login(request.get_full_path())
-    # A form goes back to the page that it stood on: its own address may take nothing but forms.
-    return redirect_to_login(_own(request, request.headers.get("Referer", "")))
+        return request.get_full_path()
+    return _own(request, request.headers.get("Referer", ""))
 
 
 def _own(request: HttpRequest, address: str) -> str:
@@ -87,8 +101,9 @@ def viewer(request: Request) -> deciding.Viewer:
 
 
 def actor(request: Request) -> Actor:
-    """Return who acts, and from where."""
-    return Actor(user=request.user, channel="page", ip=address(request))
+    """Return who acts, from where, and in which session; without a row, as in no page, nothing final is theirs."""
+    session = getattr(request.session, "row", None) or models.Session(proved_at=NEVER)
+    return Actor(user=request.user, channel="page", ip=address(request), session=session)
 
 
 def address(request: HttpRequest) -> str | None:

@@ -83,7 +83,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return draw(request, 403, template="403_csrf.html")
 
 
-def too_many(request: HttpRequest, wait: int) -> HttpResponse:
+def too_many(request: HttpRequest, wait: int = 60) -> HttpResponse:
     """429 with the seconds to wait."""
     response = draw(request, 429, sentence=f"Please wait {wait} seconds.")
     response["Retry-After"] = str(wait)

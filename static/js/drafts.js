@@ -39,6 +39,8 @@ export function start() {
     if (form) keep(form);
   });
   document.addEventListener("submit", (event) => {
+    // What waits until somebody has shown who they are lies with the server now.
+    if (event.target.matches("form[data-goes-on]")) sessionStorage.removeItem(sessionStorage.getItem("draft-waits"));
     if (event.target.matches("form[data-keep]")) leaving = !event.target.hasAttribute("hx-post");
   });
   document.addEventListener("htmx:after:request", (event) => {
@@ -46,7 +48,8 @@ export function start() {
     const form = ctx.sourceElement;
     if (!form?.matches?.("form[data-keep]") || ctx.response.status >= 400) return;
     const login = ctx.hx?.redirect?.includes("next=");
-    if (!login) sessionStorage.removeItem(name(form));
+    if (login) sessionStorage.setItem("draft-waits", name(form));
+    else sessionStorage.removeItem(name(form));
     leaving = true;
   });
   window.addEventListener("beforeunload", (event) => {

@@ -34,6 +34,7 @@ const rare = {
   "[data-copy]": () => import("./copy.js"),
   "form[data-fields]": () => import("./fields.js"),
   "form[data-batch], h1[data-focus]": () => import("./pick.js"),
+  "form[data-passkey]": () => import("./passkey.js"),
   "[data-plan-list]": () => import("./plan.js"),
   "form[data-undo]": () => import("./undo.js"),
 };

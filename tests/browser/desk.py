@@ -12,12 +12,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import connections
 from django.http import HttpResponse
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from runs import models
+from runs.models.session import SessionStore
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

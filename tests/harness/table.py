@@ -48,7 +48,8 @@ _BESIDE = (
 )
 NOT_IN_A_RUN = {
     **dict.fromkeys(("index", "verify_asked", "verified", "verify_again", "verify"), _BESIDE),
-    **dict.fromkeys(("snooze", "snoozed", "view", "sign_in", "person_changed"), _DESK),
+    **dict.fromkeys(("snooze", "snoozed", "view", "sign_in", "sign_out", "prove", "session_end"), _DESK),
+    **dict.fromkeys(("person_changed", "password", "factor", "person_from_outside"), _DESK),
     **dict.fromkeys(
         ("token", "token_revoke", "api_claim", "api_forget"), "of programs' requests, and whose they are"
     ),

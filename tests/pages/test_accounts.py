@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group
 from django.core import management, signing
 from django.test import Client
 from django.urls import reverse
+from pytest_django.fixtures import Settings
 
 from runs import models
-from runs.forms import accounts as forms
 from runs.forms import setup as links
 from tests import factories
 from tests.pages.conftest import As
@@ -54,14 +54,27 @@ def test_next_leads_nowhere_else(person: models.User) -> None:
     assert response["Location"] == reverse("inbox")
 
 
-def test_wrong_tries_are_limited_by_name(person: models.User) -> None:
-    factories.person("other", "viewer", password=factories.PASSWORD)
-    client = Client()
-    for _ in range(forms.TRIES):
+def test_wrong_tries_are_limited_by_name_and_by_address(person: models.User, settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    for name, password in (("paula", factories.PASSWORD), ("other", factories.PASSWORD)):
+        models.User.objects.filter(username=name).delete()
+        factories.person(name, "viewer", password=password)
+    for number in range(20):  # from two addresses
+        client = Client(REMOTE_ADDR=f"10.0.0.{number % 2}")
         assert sign_in(client, "wrong") == 200
     assert sign_in(client, "wrong") == 429
-    assert sign_in(client, factories.PASSWORD) == 429  # even the right one
+    assert (
+        sign_in(Client(REMOTE_ADDR="10.0.0.9"), factories.PASSWORD) == 429
+    )  # even the right one, from anywhere
     assert sign_in(client, factories.PASSWORD, name="other") == 302
+    for number in range(9):  # one address that goes through names
+        client = Client(REMOTE_ADDR="10.0.0.1")
+        assert sign_in(client, "wrong", name=f"nobody-{number}") == 200
+    assert sign_in(client, "wrong", name="nobody-11") == 429
+    for _ in range(19):
+        status = sign_in(client, factories.PASSWORD, name="other")
+    assert status == 429  # and more than thirty a minute aren't looked at at all
+    assert "Too many requests" in client.post(reverse("login"), {}).content.decode()
 
 
 def test_the_first_administrator_is_made_once(transactional_db: None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from runs import causes, models
@@ -27,7 +28,7 @@ def test_every_page_is_valid(who: factories.People, house: factories.House, as_:
     ]
     places += [f"{reverse('runs-redrive')}?cause={causes.key(house.failed.error)}"]
     places += inspecting.paths(who)
-    pages = {reverse("login"): as_(who.nobody).get(reverse("login")).content.decode()}
+    pages = {reverse("login"): Client().get(reverse("login")).content.decode()}
     for place in dict.fromkeys(places):
         answer = client.get(place)
         if answer.headers["Content-Type"].startswith("text/html"):

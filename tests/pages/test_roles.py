@@ -20,8 +20,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
 OPEN_TO_ALL = {
-    "login": 200, "logout": 405, "healthz": 200, "home": 302, "setup": 404, "join": 404, "slack": 405,
-}  # fmt: skip
+    "logout": 405,
+    "healthz": 200,
+    "home": 302,
+    "setup": 404,
+    "join": 404,
+    "slack": 405,
+    "single-sign-on": 405,
+    "openid_connect_callback": 404,  # there is no identity provider
+    # Who is signed in already is led on.
+    **dict.fromkeys(
+        ("login", "account_login", "account_inactive", "mfa_authenticate", "mfa_login_webauthn"), 302
+    ),
+}
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-answer": {"reviewer", "admin"},
@@ -42,6 +53,9 @@ ONLY_POST = {
     "delegation-end": set(SEEING),
     "shift-end": {"admin"},
     "token-revoke": set(SEEING),
+    "session-end": set(SEEING),
+    "mfa_remove_webauthn": set(SEEING),
+    "mfa_generate_recovery_codes": set(SEEING),
     "notice-test": set(SEEING),
     "notices-seen": set(SEEING),
     "slack-link": {"reviewer", "operator", "admin"},
@@ -49,6 +63,15 @@ ONLY_POST = {
     "endpoint-act": {"admin"},
     "delivery-again": {"admin"},
 }
+NOTHING_TO_SHOW = {
+    "account_reauthenticate": 403,  # these people have no password
+    "mfa_reauthenticate": 403,
+    "mfa_reauthenticate_webauthn": 403,
+    "account_change_password": 404,
+    "mfa_deactivate_totp": 404,
+    "mfa_view_recovery_codes": 404,
+}
+"""Pages about what these people don't have."""
 AUDITED = {"audit", "run-dossier"}
 STREAM = "events"  # has tests of its own: it never ends
 
@@ -78,8 +101,11 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
     if name == "person":
         return reverse(name, args=[house.asked.created_by_id])
+    if name == "openid_connect_callback":
+        return reverse(name, args=["sso"])
     if name in {
         "view-change", "token-revoke", "delegation-end", "shift-end", "endpoint-act", "delivery-again",
+        "mfa_remove_webauthn",
     }:  # fmt: skip
         return reverse(name, args=[1])
     if name in {"run-entry", "run-checkpoint", "run-state"}:
@@ -98,7 +124,9 @@ def expected(name: str, role: str) -> int:
     if name == "review-break-glass":
         return 403
     if name in ONLY_POST:
-        return 405
+        return 404 if role == "nobody" and name.startswith("mfa_") else 405
+    if name in NOTHING_TO_SHOW and role in SEEING:
+        return NOTHING_TO_SHOW[name]
     if name == "batch" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
     if name in {"run-redrive", "run-separate", "run-plan-edit", "runs-redrive"} and role in SEEING:
@@ -204,7 +232,16 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         args = (
             []
             if name
-            in {"view-save", "audit-check", "notice-test", "notices-seen", "slack-link", "outgoing-member"}
+            in {
+                "view-save",
+                "audit-check",
+                "notice-test",
+                "notices-seen",
+                "slack-link",
+                "outgoing-member",
+                "session-end",
+                "mfa_generate_recovery_codes",
+            }
             else [review.pk]
             if name.startswith("review-")
             else [review.run_id]
@@ -215,8 +252,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif role not in ONLY_POST[name]:
             assert response.status_code == 403
             assert "people in the group" in response.content.decode()
-        elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer"}:
-            assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, is no question
+        elif name in {"run-resume", "review-withdraw", "review-wake", "review-answer", "session-end"}:
+            assert response.status_code == 409  # isn't paused, isn't approved, isn't put off, no question
         elif name == "audit-check":
             assert response.status_code == (303 if role == "admin" else 409)  # it is under way for the second
         elif name == "slack-link":
@@ -233,6 +270,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
             "delegation-end",
             "shift-end",
             "endpoint-act",
+            "mfa_remove_webauthn",
         }:
             assert response.status_code == 404  # nothing of that number is there
         elif name in {"review-snooze", "review-hand-over", "view-save", "notice-test", "outgoing-member"}:

@@ -44,15 +44,15 @@ from runs.transitions.actor import Actor
 from tests import architecture, factories
 from tests.core.tampering import unhindered
 from tests.engine.conftest import go, step
-from tests.rules import more, notice_scenes, team_scenes
+from tests.rules import more, notice_scenes, session_scenes, team_scenes
 from tests.rules.branching import checkpoint, through
 from tests.rules.test_4_plan_edits import named, plan
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Act = Callable[[Actor], Any]
 _numbers = itertools.count()
-UNAUDITED = {"people.signed_in", "attempts.of_refused", "attempts.note", "people.changed", "saved_views.save"}
-UNAUDITED |= {"slack_decisions.decide"}  # it hands on to decisions.decide, which is marked
+BESIDE = {"attempts.of_refused", "attempts.note", "people.changed", "saved_views.save"}
+BESIDE |= {"slack_decisions.decide"}  # it hands on to decisions.decide, which is marked
 
 
 def acts_of_people() -> dict[str, Callable[..., Any]]:
@@ -83,7 +83,7 @@ def called_from_outside() -> Iterator[str]:
 
 
 def test_what_people_can_call_is_marked_as_their_act() -> None:
-    called = set(called_from_outside()) - UNAUDITED
+    called = set(called_from_outside()) - BESIDE - session_scenes.UNAUDITED
     assert len(called) > 20
     assert called - set(acts_of_people()) == set()
 
@@ -220,6 +220,7 @@ def scenes(who: factories.People) -> dict[str, tuple[models.User, list[str], Act
         ),
         "tokens.revoke": (who.operator, ["token.revoked"], lambda by: tokens.revoke(owned.pk, by=by)),
         **notice_scenes.scenes(who, token),
+        **session_scenes.scenes(who),
         **team_scenes.scenes(who, glass),
         "restores.release": (who.admin, ["database.released"], lambda by: restores.release(reason="Looked.", by=by)),
         **more.scenes(who),
