@@ -51,6 +51,9 @@ class Audited(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stu
 
 
 admin.site.unregister(Group)
+# Factors, and who signs in by which account, aren't changed here: what ends them is noted on the pages for it.
+_OTHERS = {"account", "mfa", "socialaccount"}
+admin.site.unregister([model for model in admin.site._registry if model._meta.app_label in _OTHERS])
 
 
 @admin.register(Group)

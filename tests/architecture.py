@@ -50,6 +50,18 @@ def status_written(source: str) -> list[str]:
     return found
 
 
+def actors_made(source: str) -> list[str]:
+    """Where an Actor is made of somebody, in which session isn't said."""
+    return [
+        f"line {node.lineno}: an actor without a session"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "id", "") or getattr(node.func, "attr", "")) == "Actor"
+        and not any(word.arg == "session" for word in node.keywords)
+        and any(word.arg == "user" and ast.unparse(word.value) != "None" for word in node.keywords)
+    ]
+
+
 def _attributes(target: ast.expr) -> Iterator[str]:
     if isinstance(target, ast.Attribute):
         yield target.attr

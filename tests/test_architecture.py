@@ -82,6 +82,18 @@ def test_a_view_that_touches_objects_is_found(source: str) -> None:
     assert architecture.objects_touched(source) != []
 
 
+def test_who_acts_at_a_page_does_so_in_a_session() -> None:
+    """Else nobody would be asked who they are before what is final. The rest only note, or are no page."""
+    found = broken(architecture.actors_made, "runs/views")
+    assert [line.partition(":")[0] for line in found] == [
+        "runs/views/adapters.py",  # has signed in just now
+        "runs/views/sign_in.py",  # signs out
+        "runs/views/slack.py",  # a message, which decides nothing final
+        "runs/views/turned_away.py",  # notes a refusal
+    ]
+    assert architecture.actors_made("Actor(user=None)") == []
+
+
 def test_views_tasks_and_commands_hold_no_transaction() -> None:
     places = ("runs/views", "runs/api", "runs/tasks.py", "runs/management", "runs/demo/management")
     assert broken(architecture.transactions_held, *places) == []

@@ -153,6 +153,7 @@ TRIED: dict[str, str] = {
     "audit.check": "Check the chain",
     "person.invite": "Invite a person",
     "person.link": "Make a new link to join",
+    "person.reset": "Reset somebody's sign-in",
     "person.join": "Join by a link",
     "person.roles": "Change somebody's roles",
     "person.switch": "Switch a person off or on",

@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Iterable
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -155,6 +156,30 @@ def switch(user_id: int, *, on: bool, by: Actor) -> models.User:
         people.changed(user, "changed", before=before, words="switched on" if on else "switched off", by=by)
     switches.interrupt("person", by)
     return user
+
+
+@attempts.noted("person.reset", "user {}")
+def reset(user_id: int, *, by: Actor) -> tuple[models.User, str]:
+    """Return who lost their password or their second factor, and the secret of a link to begin anew.
+
+    Password, factors and sessions end at once. Refuses NotYours, also for oneself, and Stale who has no password to
+    lose or is switched off.
+    """
+    with committing("person_reset"):
+        admin = administrator(by)
+        user = _person(user_id)
+        if user == by.user:
+            raise NotYours("Nobody resets their own sign-in; another administrator can.")
+        if not user.has_usable_password() or not user.is_active:
+            raise Stale("This is for who has a password, and isn't switched off.")
+        before = people.standing(user)
+        factors, _ = Authenticator.objects.filter(user=user).delete()
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+        secret = _link(user, by=admin)
+        words = "sign-in reset" + (", second factors removed" if factors else "")
+        people.changed(user, "changed", before=before, words=words, by=by, sign_out=True)
+    return user, secret
 
 
 @attempts.noted("scope.set", "{}")

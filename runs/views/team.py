@@ -63,8 +63,9 @@ def person(request: doors.Request, user_id: int) -> HttpResponse:
         elif act == "scope":
             names = transitions.set_scope(f"user {user_id}", request.POST.getlist("agents"), by=by)
             said = "Limited. It is in force now." if names else "There is no limit any more."
-        elif act == "link":
-            _, secret = transitions.new_link(user_id, by=by)
+        elif act in {"link", "reset"}:
+            make = transitions.new_link if act == "link" else transitions.reset
+            _, secret = make(user_id, by=by)
             return _person(request, page, link=_address(request, secret))
         else:
             transitions.switch(user_id, on=act == "on", by=by)

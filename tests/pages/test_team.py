@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
 
@@ -94,6 +95,25 @@ def test_two_administrators_who_take_each_others_role_leave_one(who: factories.P
     team.set_groups(other.pk, ["viewer"], seen=["admin"], by=Actor(user=who.admin))
     with pytest.raises(NotYours):
         team.set_groups(who.admin.pk, ["viewer"], seen=["admin"], by=Actor(user=other))
+
+
+def test_who_lost_their_password_or_phone_begins_anew(who: factories.People) -> None:
+    """Password, second factors and sessions end at once; nobody does that to themselves."""
+    admin, lost = Client(), Client()
+    admin.force_login(who.admin)
+    lost.force_login(who.viewer)
+    Authenticator.objects.create(user=who.viewer, type=Authenticator.Type.TOTP, data={"secret": "x"})
+    assert "Reset their sign-in" in text(admin, f"{TEAM}{who.viewer.pk}/")
+    made = admin.post(f"{TEAM}{who.viewer.pk}/", {"act": "reset"})
+    link = re.search(r"/join/[\w-]+/", made.content.decode())
+    assert link is not None
+    assert lost.get("/runs/").status_code == 302
+    assert not Authenticator.objects.exists()
+    assert not lost.login(username=who.viewer.username, password=factories.PASSWORD)
+    assert lost.get(link[0]).status_code == 200
+    assert models.AuditEvent.objects.latest("seq").content["words"] == "sign-in reset, second factors removed"
+    assert admin.post(f"{TEAM}{who.viewer.pk}/", {"act": "reset"}).status_code == 409
+    assert admin.post(f"{TEAM}{who.admin.pk}/", {"act": "reset"}).status_code == 403
 
 
 def test_forms_of_the_team_page_keep_what_was_typed(who: factories.People) -> None:

@@ -37,6 +37,7 @@ def scenes(who: factories.People, glass: models.Review) -> dict[str, tuple[model
             who.admin, ["person.changed"], lambda by: team.set_groups(who.nobody.pk, ["viewer"], seen=[], by=by),
         ),
         "team.switch": (who.admin, ["person.changed"], lambda by: team.switch(who.nobody.pk, on=False, by=by)),
+        "team.reset": (who.admin, ["person.changed"], lambda by: team.reset(who.viewer.pk, by=by)),
         "team.make_group": (who.admin, ["group.added"], lambda by: team.make_group("finance", by=by)),
         "team.set_scope": (
             who.admin, ["scope.set"], lambda by: team.set_scope("group viewer", ["receivables"], by=by),
