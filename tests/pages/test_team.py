@@ -100,6 +100,8 @@ def test_two_administrators_who_take_each_others_role_leave_one(who: factories.P
 def test_who_lost_their_password_or_phone_begins_anew(who: factories.People) -> None:
     """Password, second factors and sessions end at once; nobody does that to themselves."""
     admin, lost = Client(), Client()
+    who.viewer.set_password(factories.PASSWORD)
+    who.viewer.save()
     admin.force_login(who.admin)
     lost.force_login(who.viewer)
     Authenticator.objects.create(user=who.viewer, type=Authenticator.Type.TOTP, data={"secret": "x"})

@@ -19,6 +19,8 @@ def scenes(who: factories.People, glass: models.Review) -> dict[str, tuple[model
     """For each act: who may do it, the lines that it leaves, and how it is done."""
     fresh, secret = team.invite(username="fresh", email="", groups=["viewer"], by=Actor(user=who.admin))
     links = [secret]
+    who.viewer.set_password(factories.PASSWORD)
+    who.viewer.save()
     models.Review.objects.filter(pk=glass.pk).update(quorum=2)
     said = decisions.Answer(
         verdict="approve", revision=1, digest=glass.digest, token="glass", retype=breaking.retyped(glass),
