@@ -114,6 +114,17 @@ def run_for(user: Person, run_id: int) -> models.Run:
     return _one(rows.filter(scopes.seen(_person(user)), pk=run_id).first(), "run", run_id)
 
 
+def watched(user: Person, topics: frozenset[str]) -> frozenset[str]:
+    """Return those of the stream's topics that are about what the person may see. Refuses 404 for who sees nothing."""
+    see(user)
+    person = _person(user)
+    if person is None or person.limit() is None:
+        return topics
+    runs = {int(name.removeprefix("run-")) for name in topics if name.startswith("run-")}
+    seen = models.Run.objects.filter(scopes.seen(person), pk__in=runs).values_list("pk", flat=True)
+    return topics & {"inbox", *(f"run-{number}" for number in seen)}
+
+
 def review_for(user: Person, review_id: int) -> models.Review:
     """Return the review. Refuses 404 for who may not see it and where there is none."""
     see(user)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
+import time
 import weakref
 from collections.abc import AsyncIterator, Iterable
 
@@ -27,6 +28,8 @@ TOPICS = 120
 PING_SECONDS = 15.0
 RETRY_SECONDS = 2.0
 POLL_SECONDS = 20.0
+LIFE_SECONDS = 600.0
+"""So long a stream lives; a browser opens the next one by itself, and its session and rights are looked at again."""
 
 log = structlog.get_logger(__name__)
 _TOPIC = re.compile(r"inbox|run-[1-9][0-9]{0,18}")
@@ -48,12 +51,12 @@ def release() -> None:
 
 
 async def stream(wanted: frozenset[str]) -> AsyncIterator[bytes]:
-    """Yield the events of these topics for ever: `resync` first, and a comment when it was quiet for a while."""
+    """Yield the events of these topics: `resync` first, and a comment when it was quiet for a while."""
     hub = _hub()
-    queue = hub.join(wanted)
+    queue, until = hub.join(wanted), time.monotonic() + LIFE_SECONDS
     try:
         yield event(RESYNC)
-        while True:
+        while time.monotonic() < until:
             try:
                 name = await asyncio.wait_for(queue.get(), timeout=PING_SECONDS)
             except TimeoutError:

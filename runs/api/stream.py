@@ -19,10 +19,10 @@ def events(request: door.Request, t: Topic = ["inbox"]) -> StreamingHttpResponse
     """Server-sent events named after the topics `t`: `inbox` and `run-<id>`.
 
     An event says only that something has changed: read it then. `resync` comes first, and whenever something may have
-    been missed: then read everything that you follow. The stream never ends by itself.
+    been missed: then read everything that you follow. The stream ends after ten minutes; open it again then.
     """
-    access.see(request.user)
+    topics = access.watched(request.user, live.topics(t))
     live.release()
-    response = StreamingHttpResponse(live.stream(live.topics(t)), content_type="text/event-stream")
+    response = StreamingHttpResponse(live.stream(topics), content_type="text/event-stream")
     response["X-Accel-Buffering"] = "no"
     return response

@@ -12,7 +12,8 @@ from runs import access, live
 async def events(request: HttpRequest) -> HttpResponseBase:
     """Stream hints about the topics `t`; 401 when the session is over, 404 for who may see nothing.
 
-    The right is checked once; what a hint leads to is checked again by the page that it makes ask.
+    The right is checked as it opens, anew after ten minutes, when it ends and the page opens another; what a hint leads
+    to is checked again by the page that it makes ask.
     """
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
@@ -20,13 +21,11 @@ async def events(request: HttpRequest) -> HttpResponseBase:
     if not user.is_authenticated:
         return HttpResponse("Sign in again.\n", status=401, content_type="text/plain")
     try:
-        await sync_to_async(access.see)(user)
+        topics = await sync_to_async(access.watched)(user, live.topics(request.GET.getlist("t")))
     except Http404:
         return HttpResponse(status=404)
     await live.released()
-    response = StreamingHttpResponse(
-        live.stream(live.topics(request.GET.getlist("t"))), content_type="text/event-stream"
-    )
+    response = StreamingHttpResponse(live.stream(topics), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response

@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,7 +21,7 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from runs import hints, live
+from runs import access, hints, live, models
 from tests import factories, waiting
 from tests.engine.conftest import go
 
@@ -181,6 +182,22 @@ def test_who_may_not_see_hears_nothing(who: factories.People) -> None:
         return found
 
     assert asyncio.run(statuses()) == (401, 404, 405)
+
+
+def test_who_is_limited_to_some_agents_hears_only_of_their_runs(who: factories.People) -> None:
+    mine, other = factories.start(who.operator), factories.demo_run(who.operator, "north.csv")
+    models.Scope.objects.create(person=who.viewer, agent=mine.agent_version.agent)
+    wanted = frozenset({"inbox", f"run-{mine.pk}", f"run-{other.pk}"})
+    assert access.watched(models.User.objects.get(pk=who.viewer.pk), wanted) == wanted - {f"run-{other.pk}"}
+    assert access.watched(who.operator, wanted) == wanted
+
+
+def test_a_stream_ends_so_that_rights_are_looked_at_again() -> None:
+    async def heard() -> list[bytes]:
+        return [event async for event in live.stream(frozenset({"inbox"}))]
+
+    with mock.patch.object(live, "LIFE_SECONDS", 0.0):
+        assert asyncio.run(heard()) == [live.event(live.RESYNC)]
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ NOTHING_TO_SHOW = {
 }
 """Pages about what these people don't have."""
 AUDITED = {"audit", "run-dossier"}
-STREAM = "events"  # has tests of its own: it never ends
+STREAM = "events"  # has tests of its own: it lasts for minutes
 
 
 def routes() -> list[str]:
