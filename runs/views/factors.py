@@ -16,7 +16,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from runs import models, rights
+from runs import access, models, rights
 from runs.selectors import security_page
 from runs.transitions import clock_time, people, proofs
 from runs.views import adapters, doors
@@ -46,7 +46,7 @@ def missing(request: HttpRequest) -> HttpResponse | None:
     route, row = request.resolver_match, getattr(request.session, "row", None)
     if row is None or row.strong or not isinstance(request.user, models.User):
         return None
-    if (route and route.url_name in FREE) or not proofs.lacks_factor(row.strong, request.user.roles()):
+    if (route and route.url_name in FREE) or not proofs.lacks_factor(row.strong, access.roles(request.user)):
         return None
     return HttpResponseRedirect(f"{reverse('mfa_index')}?{urlencode({'needed': '1'})}")
 
@@ -69,6 +69,12 @@ class _Changes:
         by = doors.actor(self.request)
         with people.changing_factors(self.request.user, self.act, factor=self.factor, by=by):
             response: HttpResponse = super().form_valid(form)  # type: ignore[misc]  # of the library's view
+        return response
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Say what is wrong, with what was typed."""
+        response: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
+        response.status_code = 422
         return response
 
 
@@ -139,6 +145,12 @@ class Password(PasswordChangeView):
         if request.user.is_authenticated and not request.user.has_usable_password():
             raise Http404("There is no password of yours here: you sign in elsewhere.")
         return doors.allowed(rights.Act.VIEW)(super().dispatch)(request, *args, **kwargs)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Say what is wrong."""
+        response: HttpResponse = super().form_invalid(form)
+        response.status_code = 422
+        return response
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Say that it is done."""

@@ -67,13 +67,15 @@ def person(request: doors.Request, user_id: int) -> HttpResponse:
             make = transitions.new_link if act == "link" else transitions.reset
             _, secret = make(user_id, by=by)
             return _person(request, page, link=_address(request, secret))
-        else:
+        elif act in {"on", "off"}:
             transitions.switch(user_id, on=act == "on", by=by)
             said = (
                 "Switched on."
                 if act == "on"
                 else "Switched off: sessions, tokens and delegations have ended."
             )
+        else:
+            raise Http404("There is no such form.")
     except refusals.Invalid as refusal:
         return _person(request, page, error=refusal.message, status=422)
     except refusals.Stale as refusal:

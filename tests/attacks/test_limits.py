@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import pytest
 import redis
 from django.conf import settings as configured
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -150,7 +149,7 @@ def test_nothing_anywhere_is_unpickled(who: factories.People) -> None:
     assert list(app.conf.accept_content) == ["json"]
     assert (app.conf.task_serializer, app.conf.task_ignore_result) == ("json", True)
     assert app.conf.result_backend is None
-    assert configured.SESSION_ENGINE == "django.contrib.sessions.backends.db"
+    assert configured.SESSION_ENGINE == "runs.models.session"  # rows of the database, as JSON
     assert configured.SESSION_SERIALIZER == "django.contrib.sessions.serializers.JSONSerializer"
     # In this process' own memory; nothing else can write there.
     assert {cache["BACKEND"] for cache in configured.CACHES.values()} == {
@@ -167,7 +166,7 @@ def test_nothing_anywhere_is_unpickled(who: factories.People) -> None:
     server.close()
     client = Client()
     client.force_login(who.viewer)
-    Session.objects.update(session_data=planted.hex())
+    models.Session.objects.update(session_data=planted.hex())
     assert client.get(reverse("inbox")).status_code == 302
     with tampering.unhindered(), connection.cursor() as cursor:
         cursor.execute("UPDATE runs_installation SET switches = %s", [repr(planted)])

@@ -175,7 +175,7 @@ def people() -> None:
 
 
 def person(name: str) -> Actor:
-    return Actor(user=models.User.objects.get(username=name), channel="test")
+    return Actor(user=models.User.objects.get(username=name), channel="page")
 
 
 def start_invoices() -> models.Run:

@@ -143,3 +143,4 @@ def test_forms_of_the_team_page_keep_what_was_typed(who: factories.People) -> No
     assert client.post(reverse("shift-end", args=[row.pk])).status_code == 303
     assert client.post(reverse("shift-end", args=[row.pk])).status_code == 409
     assert client.post(TEAM, {"act": "nothing"}).status_code == 404
+    assert client.post(f"{TEAM}{who.viewer.pk}/", {"act": "nothing"}).status_code == 404
