@@ -106,6 +106,19 @@ def call(who: factories.People, way: str, key: str = "secret://canary") -> model
     return run
 
 
+def written() -> set[str]:
+    """How the tool has written it, worked out without the product: the middle of each, which only the value decides."""
+    coded = [base64.b64encode(f"{who}:{CANARY}".encode()).decode()[12:-6] for who in ("user", "me")]
+    return {
+        CANARY,
+        *coded,
+        json.dumps(CANARY)[1:-1],
+        quote_plus(CANARY),
+        CANARY.encode().hex(),
+        repr(CANARY)[1:-1],
+    }
+
+
 def dump() -> str:
     """Everything that the database holds."""
     found = []
@@ -155,7 +168,7 @@ def test_10_a_planted_secret_is_found_nowhere(who: factories.People, as_: As, li
     logged = lines.getvalue()
     assert logged.count("[secret://canary]") > 5
     for where, text in {"database": held, "pages": shown, "log": logged, "export": export}.items():
-        for form in redaction.forms(CANARY):
+        for form in redaction.forms(CANARY) | written():
             assert form not in text, (where, form)
     verifier.verify()
 
