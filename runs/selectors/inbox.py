@@ -60,7 +60,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         tabs=_tabs(counted, tab),
         tab=tab,
         filters=_chips(counted, chosen, tab),
-        form=_form(viewer, chosen),
+        form=_form(viewer, chosen, counted.every),
         rows=rows,
         decided=decided,
         page=paging,
@@ -150,13 +150,17 @@ def _chips(counted: queue.Counts, chosen: Filters, tab: str) -> tuple[page_model
     return tuple(found)
 
 
-def _form(viewer: deciding.Viewer, chosen: Filters) -> inbox_models.FilterForm:
-    """Return the form for what has too many values for chips; it works without scripts."""
-    agents = (
-        models.Agent.objects.filter(scopes.seen(viewer.user, "pk"))
-        .order_by("title", "name")
-        .values_list("name", "title")[:MANY]
-    )
+def _form(
+    viewer: deciding.Viewer, chosen: Filters, asking: Sequence[tuple[str, str]]
+) -> inbox_models.FilterForm:
+    """Return the form for what has too many values for chips; it works without scripts.
+
+    What is open can be narrowed to an agent that is `asking`, what was decided to any.
+    """
+    agents = asking[:MANY]
+    if chosen.tab == DECIDED:
+        every = models.Agent.objects.filter(scopes.seen(viewer.user, "pk")).order_by("title", "name")
+        agents = list(every.values_list("name", "title")[:MANY])
     asked = [tool for tool in tools.everything() if tool.effect != contract.Effect.READ][:MANY]
     other = chosen.but(tool="", agent="", age="")
     return inbox_models.FilterForm(

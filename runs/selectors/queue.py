@@ -48,6 +48,8 @@ class Counts:
     overdue: int
     agents: tuple[tuple[str, str, int], ...]
     """Name, title and count of the agents whose questions are left, the most frequent first."""
+    every: tuple[tuple[str, str], ...]
+    """Name and title of each agent that has an open question, by title."""
 
 
 def open_reviews() -> QuerySet[models.Review]:
@@ -208,6 +210,7 @@ def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
         kinds={kind: left(kind=kind) for kind in KINDS},
         overdue=left(late=True),
         agents=tuple(sorted(asking, key=lambda one: (-one[2], one[0]))),
+        every=tuple(sorted(names.items(), key=lambda one: (one[1], one[0]))),
     )
 
 

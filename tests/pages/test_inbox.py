@@ -75,7 +75,7 @@ def test_each_filter_leaves_what_its_chip_counts(
         found = text(client, f"{INBOX}?{query}")
         assert rows(found) == count, query
         assert ("No entry fits" in found) == (count == 0)
-    assert queries(client, f"{INBOX}?tab=team&tier=2") <= 13
+    assert queries(client, f"{INBOX}?tab=team&tier=2") <= 12
     assert queries(client, f"{INBOX}?tab=decided") <= 12
 
 
