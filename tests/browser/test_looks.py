@@ -70,6 +70,8 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     switches.pause_agent("receivables", True, reason="Wrong letterhead.", by=Actor(user=who.admin))
     some = {"steps": 200, "cost_micro": 2_500_000, "calls:email.send": 0}
     limits.set_limits("receivables", some, reason="Month end.", base=0, by=Actor(user=who.admin))
+    who.admin.set_password(factories.PASSWORD)
+    who.admin.save()
     desk = sit(who.admin, **SIZES[size])
     waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)
     paths = [

@@ -74,12 +74,17 @@ def here(site: Site) -> Iterator[None]:
 
 @pytest.fixture
 def site(servers: Site, django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
-    """The servers, with worker and clock: those of the test before, where it left them alive."""
+    """The servers, with worker and clock; what a test leaves running ends with it."""
     with django_db_blocker.unblock(), here(servers):
-        names = ("postgres", "valkey", "worker", "clock")
-        servers.start(*(name for name in names if name not in servers.running))
+        servers.start("worker", "clock")
         yield servers
         servers.open()
+        for name in ("worker", "clock"):
+            if name in servers.running:
+                servers.kill(name)
+        for name in ("valkey", "postgres"):
+            if name not in servers.running:
+                servers.start(name)
 
 
 def proven(site: Site, runs: list[models.Run]) -> None:
