@@ -216,7 +216,7 @@ def looked(
     """
     work = begin(front)
     part = Part(name="read", before=work.mark())
-    steps.plain.looked(work, call, tool=tool, step=step, summary=summary, value=value)
+    steps.closing.close_read(work, call, tool=tool, step=step, summary=summary, value=value)
     if last:
         return wait(front, work, part)
     following = _Following(front, work.log.lines)

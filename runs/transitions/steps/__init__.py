@@ -1,5 +1,6 @@
 """The engine's commits, one file a kind. Each is one transaction that names the claim's fence."""
 
+from runs.transitions.steps import closing as closing
 from runs.transitions.steps import plain as plain
 from runs.transitions.steps._one import Mark, OneStatement, Taken
 from runs.transitions.steps._statement import Claim

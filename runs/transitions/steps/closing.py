@@ -57,6 +57,20 @@ def close(
     return entry
 
 
+def close_read(work: Work, call: CallId, *, tool: str, step: str | None, summary: str, value: Any) -> None:
+    """Write the result of a read and its checkpoint."""
+    close(
+        work,
+        call,
+        step=step,
+        status=lifecycle.Action.SUCCEEDED,
+        text=summary,
+        ran=True,
+        tool=tool,
+        value=value,
+    )
+
+
 def close_effect(
     work: Work,
     action: models.Action,

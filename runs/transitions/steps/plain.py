@@ -10,7 +10,7 @@ from typing import Any
 
 from runs import lifecycle, models
 from runs.state import CallId
-from runs.transitions.steps import closing, intent, occurrences, reply, settle
+from runs.transitions.steps import intent, occurrences, reply, settle
 from runs.transitions.steps._one import OneStatement
 
 
@@ -25,22 +25,6 @@ def replied(work: OneStatement, record: reply.Record) -> bool:
     work.unheard(call.identity_digest for call in record.calls if call.tier)
     reply.write(work, record)
     return True
-
-
-def looked(
-    work: OneStatement, call: CallId, *, tool: str, step: str | None, summary: str, value: Any
-) -> None:
-    """Write the result of a read and its checkpoint."""
-    closing.close(
-        work,
-        call,
-        step=step,
-        status=lifecycle.Action.SUCCEEDED,
-        text=summary,
-        ran=True,
-        tool=tool,
-        value=value,
-    )
 
 
 def started(work: OneStatement, wish: intent.Wish) -> intent.Started | None:

@@ -74,16 +74,7 @@ def doubt(claim: Claim, call: CallId, *, why: str, seen: int) -> None:
 def read(claim: Claim, call: CallId, *, tool: str, step: str | None, summary: str, value: Any) -> None:
     """Store the result of a read and its checkpoint."""
     with fenced(claim, "read") as work:
-        closing.close(
-            work,
-            call,
-            step=step,
-            status=lifecycle.Action.SUCCEEDED,
-            text=summary,
-            ran=True,
-            tool=tool,
-            value=value,
-        )
+        closing.close_read(work, call, tool=tool, step=step, summary=summary, value=value)
 
 
 def read_failed(
