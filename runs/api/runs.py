@@ -45,13 +45,16 @@ def listed(
     only: Only = "",
     agent: shapes.Words = "",
     q: shapes.Words = "",
+    label: shapes.Words = "",
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> HttpResponse:
-    """`only` is a group of statuses, `q` words of the run and its questions."""
+    """`only` is a group of statuses, `q` words of the run and its questions, `label` a label as `name=value`."""
     access.see(request.user)
     return acts.answer(
-        records.runs(door.viewer(request), only=only, agent=agent, q=q, cursor=cursor, limit=limit)
+        records.runs(
+            door.viewer(request), only=only, agent=agent, q=q, label=label, cursor=cursor, limit=limit
+        )
     )
 
 
@@ -65,7 +68,10 @@ def start(request: door.Request, body: shapes.Start) -> HttpResponse:
         given = inputs.collect(agent, shapes.typed(body.input), shapes.read(body.files))
         title = body.title or agent.title
         mode = models.Run.Mode.DRY_RUN if body.dry_run else models.Run.Mode.LIVE
-        return starts.start_run(agent.name, input=given, title=title, by=by, token=token, mode=mode).pk
+        run = starts.start_run(
+            agent.name, input=given, title=title, by=by, token=token, mode=mode, labels=body.labels
+        )
+        return run.pk
 
     return acts.once(request, act, _shown(request), status=201)
 

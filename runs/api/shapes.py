@@ -34,7 +34,7 @@ class File(Body):
 
 
 class Start(Body):
-    """What to start: the agent's name, its inputs by name, and files by name.
+    """What to start: the agent's name, its inputs by name, files by name, and labels to tell the run apart by.
 
     A `dry_run` only says what it would do and whom it would ask; nothing goes out.
     """
@@ -43,6 +43,7 @@ class Start(Body):
     title: Annotated[str, StringConstraints(max_length=200)] = ""
     input: dict[str, Scalar] = {}
     files: dict[str, File] = {}
+    labels: dict[str, str] = {}
     dry_run: bool = False
 
 

@@ -86,6 +86,7 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _switches()
     comparing_limits.limits()
     _dry_runs()
+    _labels()
     _pins()
     _sealed()
     comparing_refusals.refusals()
@@ -186,6 +187,17 @@ def _dry_runs() -> None:
     dry = models.Run.objects.filter(mode=models.Run.Mode.DRY_RUN).values_list("pk", "path")
     for run in sorted(told_of ^ {pk for pk, path in dry if not path}):
         raise Broken(f"run {run}: whether it is a dry run is not what the audit chain says")
+
+
+def _labels() -> None:
+    """Compare runs' labels, which decide what rules are about them, to the audited starts; branches keep them."""
+    events = models.AuditEvent.objects.filter(act="run.started", content__contains='"labels":')
+    told_of = {run: content.get("labels", {}) for run, content in events.values_list("run", "content")}
+    for run, labels, path in models.Run.objects.order_by("pk").values_list("pk", "labels", "path"):
+        if path:
+            told_of[run] = told_of.get(path[-1][0], {})
+        if labels != told_of.get(run, {}):
+            raise Broken(f"run {run}: its labels are not what the audit chain says")
 
 
 def _pins() -> None:

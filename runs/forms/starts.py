@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from runs import models
+from runs import labelling, models
 from runs.models import blob, scopes
 from runs.selectors import page_models, tools
 
@@ -23,6 +23,9 @@ class Given:
     title: str
     token: str
     dry_run: bool = False
+    labels: str = ""
+    """As they were typed, one a line."""
+    labelled: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
@@ -64,6 +67,11 @@ def read(
                 values[name] = post.get(key, "")
             elif (file := files.get(key)) is not None:
                 _take(file, name, key, kept, errors)
+    labels, labelled = post.get("labels", ""), {}
+    try:
+        labelled = labelling.typed(labels)
+    except labelling.BadLabels as error:
+        errors["labels"] = str(error)
     if len(title) > TITLE_LENGTH:
         errors["title"] = f"The title is too long: at most {TITLE_LENGTH} characters."
     elif "\x00" in title:
@@ -73,6 +81,8 @@ def read(
         title=title,
         token=post.get("token", "")[:64],
         dry_run=bool(post.get("dry_run")),
+        labels=labels,
+        labelled=labelled,
         values=values,
         files=kept,
         errors=errors,
@@ -97,6 +107,7 @@ def shown(
         agent=given.agent if given else "",
         title=given.title if given else "",
         dry_run=given.dry_run if given else False,
+        labels=given.labels if given else "",
         errors={**(given.errors if given else {}), **(errors or {})},
     )
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Cast, Now
 
 from runs import exact, lifecycle, measures
 from runs.models.fields import DigestField, ExactField, choices, one_of, values
 from runs.models.guards import Guard
 
+LABELS = Cast("labels", models.JSONField())
+"""How the labels are looked for; what counts is their text."""
 FORMAT = 1
 """Format number of the log that this code writes; a worker claims only runs whose format it knows."""
 
@@ -164,6 +167,7 @@ class Run(models.Model):
             models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),
             models.Index(fields=["ended_at"], name="runs_run_ended", condition=Q(ended_at__isnull=False)),
+            GinIndex(LABELS, name="runs_run_labelled", condition=~Q(labels={})),
         ]
 
     def __str__(self) -> str:

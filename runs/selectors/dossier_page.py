@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runs import exact, models
+from runs import exact, labelling, models
 from runs.models import cards
 from runs.selectors import audit_page, dossier_file, keyset, ledger, now, page_models, review_outcome, tools
 
@@ -102,6 +102,7 @@ class Version:
 class Page:
     run: models.Run
     agent: str
+    labels: tuple[str, ...]
     input: str
     made_at: datetime.datetime
     made_by: str
@@ -136,6 +137,7 @@ def page(run: models.Run, params: Mapping[str, str], *, by: str) -> Page:
     return Page(
         run=run,
         agent=f"{version.agent.title or version.agent.name}, version {version.number}",
+        labels=labelling.written(run.labels),
         input=exact.canonical(run.input, limit=None),
         made_at=moment,
         made_by=by,

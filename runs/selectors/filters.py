@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, urlencode
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q, QuerySet
 
-from runs import finding, lifecycle, models
+from runs import finding, labelling, lifecycle, models
+from runs.models import run
 from runs.selectors import now
 
 MINE, TEAM, SNOOZED, DECIDED = "mine", "team", "snoozed", "decided"
@@ -113,6 +114,16 @@ def runs_found(typed: str) -> Q:
     number = finding.number(typed)
     found = Q(pk__in=_holding(typed).values("run"))
     return found if number is None else found | Q(pk=number)
+
+
+def labelled(rows: QuerySet[models.Run], label: str) -> QuerySet[models.Run]:
+    """Return the runs with this label, written as `name=value`, by their index; none has what can't be a label."""
+    try:
+        wanted = labelling.of([label])
+    except labelling.BadLabels:
+        return rows.none()
+    rows = rows.exclude(labels={}).alias(labelled=run.LABELS)
+    return rows.filter(labelled__contains=wanted)  # type: ignore[misc] # it is taken for the text that it is made from
 
 
 def effects_found(typed: str) -> Q:

@@ -90,6 +90,7 @@ class RunRow:
     dry_run: bool = False
     replaced_by: int | None = None  # the later attempt that took over
     attempt: str = ""  # "attempt 2 of run 1"
+    labels: tuple[str, ...] = ()  # "team=dunning"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +115,14 @@ class AgentChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class StartForm:
-    """Drawn with what was typed before after an error; fields: agent, title, token, and the agents' own."""
+    """Drawn with what was typed before after an error; fields: agent, title, labels, token, and the agents' own."""
 
     agents: tuple[AgentChoice, ...]
     token: str
     agent: str = ""
     title: str = ""
     dry_run: bool = False
+    labels: str = ""
     errors: dict[str, str] = field(default_factory=dict)
     opened: bool = False
 
@@ -156,3 +158,4 @@ class RunsPage:
     causes: tuple[Choice, ...] = ()  # of the failed runs that wait for somebody
     cause: str = ""  # the one that is chosen, in words
     many: str = ""  # its key, for who may go on with its runs
+    labelled: Choice | None = None  # the label that they are narrowed to; its query lets it go

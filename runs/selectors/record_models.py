@@ -54,6 +54,7 @@ class RunLine(Record):
     mode: str
     status: str
     reason: str
+    labels: dict[str, str]
     root: int
     superseded_by: int | None
     created_by: Text

@@ -18,7 +18,7 @@ from runs.selectors import deciding, filters, keyset, ledger, queue, record_mode
 MOST = 100
 LOG_BYTES = 4_000_000
 """A page of a log ends with the line that fills it."""
-NOT_IN_LISTS = ("input", "labels", "path", "waivers", "agent_version__definition", "agent_version__input_schema",
+NOT_IN_LISTS = ("input", "path", "waivers", "agent_version__definition", "agent_version__input_schema",
                 "agent_version__tools", "agent_version__instructions")  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def agents(viewer: deciding.Viewer) -> record_models.Agents:
 
 
 def runs(
-    viewer: deciding.Viewer, *, only: str, agent: str, q: str, cursor: str, limit: int
+    viewer: deciding.Viewer, *, only: str, agent: str, q: str, label: str, cursor: str, limit: int
 ) -> record_models.Runs:
     """Return one page of the runs, newest first."""
     rows = models.Run.objects.select_related("agent_version__agent", "created_by").defer(*NOT_IN_LISTS)
@@ -70,7 +70,9 @@ def runs(
     typed = filters.typed(q)
     if typed:
         rows = rows.filter(filters.runs_found(typed))
-    keep = {"only": only, "agent": agent, "q": typed, "limit": str(limit)}
+    if label:
+        rows = filters.labelled(rows, label)
+    keep = {"only": only, "agent": agent, "q": typed, "label": label, "limit": str(limit)}
     found, more = page(rows, by=("id",), cursor=cursor, limit=limit, keep=keep)
     asked = _asked(row.pk for row in found)
     return record_models.Runs(
@@ -173,6 +175,7 @@ def _line(row: models.Run, asked: list[int]) -> dict[str, Any]:
         "mode": row.mode,
         "status": row.status,
         "reason": row.reason,
+        "labels": row.labels,
         "root": row.root_id,
         "superseded_by": row.superseded_by_id,
         "created_by": row.created_by.get_username(),

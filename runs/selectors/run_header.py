@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from django.db.models import Count, Q
 
-from runs import lifecycle, measures, models, rights
+from runs import labelling, lifecycle, measures, models, rights
 from runs.models import paths
 from runs.selectors import (
     budgets_page,
@@ -117,6 +117,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         retry=run_retry.of(asked, viewer),
         lineage=_lineage(run),
         beside=_beside(run),
+        labels=labelling.written(run.labels),
         lost=_lost(run),
         last_good=failures.last_good(run) if run.status == lifecycle.Run.FAILED else None,
     )

@@ -102,6 +102,7 @@ class RunHeader:
     lineage: Lineage | None = None  # what it is to another attempt
     beside: int | None = None  # an attempt of the same work to compare it with
     last_good: int | None = None  # the newest checkpoint before a failure
+    labels: tuple[str, ...] = ()  # "team=dunning"
     lost: tuple[str, ...] = ()  # steps whose open questions a newer plan takes back once the run goes on
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Coalesce
 
-from runs import lifecycle, models, rights
+from runs import labelling, lifecycle, models, rights
 from runs.models import scopes
 from runs.selectors import (
     deciding,
@@ -47,12 +47,15 @@ def page(
     only = params.get("only", "") if params.get("only") in FILTERS else ""
     rows = models.Run.objects.select_related(
         "agent_version__agent", "created_by", "hold_by", "stop_by"
-    ).defer("input", "labels", "path", "agent_version__definition", "agent_version__input_schema",
+    ).defer("input", "path", "agent_version__definition", "agent_version__input_schema",
             "agent_version__tools", "agent_version__instructions")  # fmt: skip
     rows = rows.filter(scopes.seen(viewer.user))
     typed = filters.typed(params.get("q", ""))
     if typed:
         rows = rows.filter(filters.runs_found(typed))
+    label = filters.typed(params.get("label", ""))
+    if label:
+        rows = filters.labelled(rows, label)
     if only:
         rows = rows.filter(status__in=FILTERS[only][1])
     causes = failure_causes.by_cause(viewer) if only == "failed" else ()
@@ -75,8 +78,7 @@ def page(
         takes_back=_takes_back("pk"),
         taken_back=_takes_back("superseded_by"),
     )
-    kept = (("only", only), ("cause", cause.key if cause is not None else ""), ("q", typed))
-    keep = {name: value for name, value in kept if value}
+    keep = _said(only=only, cause=cause.key if cause is not None else "", q=typed, label=label)
     found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep=keep)
     asked: dict[int, list[words.Asked]] = defaultdict(list)
     open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
@@ -84,15 +86,18 @@ def page(
         asked[run_id].append(words.Asked(kind, since))
     switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
     return page_models.RunsPage(
-        filters=_filters(viewer, only, typed),
+        filters=_filters(viewer, only, _said(q=typed, label=label)),
         rows=tuple(_row(row, asked[row.pk], switches) for row in found),
         page=paging,
-        filtered=bool(only or typed),
+        filtered=bool(only or typed or label),
         q=typed,
-        around=(("only", only),) if only else (),
+        around=tuple(_said(only=only, label=label).items()),
         start=start,
         causes=_causes(causes, cause),
         cause=cause.words if cause is not None else "",
+        labelled=page_models.Choice(label=label, query=urlencode(_said(only=only, q=typed)), current=True)
+        if label
+        else None,
         many=cause.key if cause is not None and viewer.may(rights.Act.REDRIVE) else "",
     )
 
@@ -117,16 +122,19 @@ def _steps_in(steps: QuerySet[models.PlanStep, Any], states: frozenset[lifecycle
     return Coalesce(Subquery(steps.filter(state__in=states).annotate(n=Count("pk")).values("n")), 0)
 
 
-def _filters(viewer: deciding.Viewer, only: str, typed: str) -> tuple[page_models.Choice, ...]:
+def _filters(viewer: deciding.Viewer, only: str, around: Mapping[str, str]) -> tuple[page_models.Choice, ...]:
     open_statuses = [status for name in COUNTED for status in FILTERS[name][1]]
     counts = models.Run.objects.filter(scopes.seen(viewer.user), status__in=open_statuses).aggregate(
         **{name: Count("pk", filter=Q(status__in=FILTERS[name][1])) for name in COUNTED}
     )
     return (
-        page_models.Choice(label="All", query=_query("", typed), current=not only),
+        page_models.Choice(label="All", query=urlencode(around), current=not only),
         *(
             page_models.Choice(
-                label=label, query=_query(name, typed), current=only == name, count=counts.get(name)
+                label=label,
+                query=urlencode({"only": name, **around}),
+                current=only == name,
+                count=counts.get(name),
             )
             for name, (label, _) in FILTERS.items()
             if name != "paused" or counts["paused"] or only == "paused"
@@ -134,8 +142,9 @@ def _filters(viewer: deciding.Viewer, only: str, typed: str) -> tuple[page_model
     )
 
 
-def _query(only: str, typed: str) -> str:
-    return urlencode({name: value for name, value in (("only", only), ("q", typed)) if value})
+def _said(**params: str) -> dict[str, str]:
+    """Return the parameters of an address that say something."""
+    return {name: value for name, value in params.items() if value}
 
 
 def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> page_models.RunRow:
@@ -159,6 +168,7 @@ def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> pag
         dry_run=run.mode == models.Run.Mode.DRY_RUN,
         replaced_by=None if run.taken_back else run.superseded_by_id,
         attempt=_attempt(run),
+        labels=labelling.written(run.labels),
     )
 
 

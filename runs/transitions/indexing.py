@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from runs import finding, models
+from runs import finding, labelling, models
 from runs.models import columns, wire
 
 _RUN = (
@@ -32,13 +32,13 @@ _EFFECT = (
 
 
 def run(row: models.Run, agent: models.Agent) -> None:
-    """Make a new run findable by its title and its agent."""
+    """Make a new run findable by its title, its agent and its labels."""
     _write(*words(row, agent))
 
 
 def words(row: models.Run, agent: models.Agent) -> wire.Statement:
     """Return what makes a new run findable, for the transaction that makes it."""
-    said = finding.text(row.title, agent.title, agent.name)
+    said = finding.text(row.title, agent.title, agent.name, labelling.written(row.labels))
     return _RUN, [columns.number(row.pk), columns.word(said)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from runs import exact, hints, lifecycle, models, points, rights
+from runs import exact, hints, labelling, lifecycle, models, points, rights
 from runs.models import blob, scopes, wire
 from runs.transitions import attempts, audit, clock_time, indexing, log, pins, texts
 from runs.transitions.actor import Actor
@@ -36,12 +36,13 @@ def start_run(
     by: Actor,
     token: str,
     mode: str = models.Run.Mode.LIVE,
+    labels: Mapping[str, str] | None = None,
 ) -> models.Run:
     """Return the new run, queued and due at once; the same token again returns the run it made.
 
     A dry run reads for real and says of every effect what it would do and whom it would ask; nothing goes out.
-    Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title or input that isn't
-    exact JSON.
+    Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title, labels that can't
+    be, or input that isn't exact JSON.
     """
     user = by.user
     if user is None or not rights.may(user.roles(), rights.Act.START):
@@ -55,16 +56,21 @@ def start_run(
         raise Invalid(f"There is no agent named {agent_name!r}.")
     try:
         text = exact.canonical(dict(input))
-    except exact.NotExact as error:
+        labelled = labelling.check(labels or {})
+    except (exact.NotExact, labelling.BadLabels) as error:
         raise Invalid(str(error)) from error
     title = texts.typed(title, "title")[:200] or agent.title
     try:
         with committing("start"):
-            run = _create(agent.current, text=text, title=title, user=user, token=token, mode=mode)
+            run = _create(
+                agent.current, text=text, title=title, user=user, token=token, mode=mode, labels=labelled
+            )
             content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id,
                        "budget": run.budget}  # fmt: skip
             if mode == models.Run.Mode.DRY_RUN:
                 content["dry_run"] = True
+            if labelled:
+                content["labels"] = labelled
             indexing.run(run, agent)
             audit.append("run.started", actor=by, run=run, subject=f"run {run.pk}", content=content)
             hints.wake(run.pk)
@@ -84,7 +90,14 @@ def _same(run: models.Run, agent_name: str, user: models.User, mode: str) -> mod
 
 
 def _create(
-    version: models.AgentVersion, *, text: str, title: str, user: models.User, token: str, mode: str
+    version: models.AgentVersion,
+    *,
+    text: str,
+    title: str,
+    user: models.User,
+    token: str,
+    mode: str,
+    labels: dict[str, str],
 ) -> models.Run:
     now = clock_time.now()
     number = next_id()
@@ -96,7 +109,7 @@ def _create(
         title=title,
         input=exact.stored(text),
         input_digest=exact.digest(text),
-        labels={},
+        labels=labels,
         mode=mode,
         path=[],
         status=lifecycle.Run.QUEUED,

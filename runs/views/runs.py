@@ -47,6 +47,7 @@ def _start(request: doors.Request) -> HttpResponse:
             by=doors.actor(request),
             token=given.token or inputs.new_token(),
             mode=models.Run.Mode.DRY_RUN if given.dry_run else models.Run.Mode.LIVE,
+            labels=given.labelled,
         )
     except inputs.BadInput as error:
         own = error.field in given.values or error.field in given.files or error.field not in {"", "agent"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs import inputs, models
+from runs import inputs, labelling, models
 from runs.transitions import refusals, starts
 from runs.transitions.actor import Actor
 
@@ -25,6 +25,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="another input value"
         )
+        parser.add_argument(
+            "--label",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="what tells this run apart; policies can match on it",
+        )
         parser.add_argument("--title", default="", help="what this run is about")
         parser.add_argument(
             "--dry-run",
@@ -39,7 +46,7 @@ class Command(BaseCommand):
         """Start it, or say in one sentence why not."""
         try:
             run = self._start(options)
-        except (refusals.Refused, inputs.BadInput) as error:
+        except (refusals.Refused, inputs.BadInput, labelling.BadLabels) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(inputs.address(run))
 
@@ -47,6 +54,7 @@ class Command(BaseCommand):
         agent = inputs.agent(str(options["agent"]))
         pairs = options["set"] if isinstance(options["set"], list) else []
         values = dict(inputs.pair(text) for text in pairs)
+        labels = options["label"] if isinstance(options["label"], list) else []
         path = Path(str(options["input"])) if options["input"] else None
         files = {inputs.file_field(agent): inputs.content(path)} if path else {}
         given = inputs.collect(agent, values, files)
@@ -58,4 +66,5 @@ class Command(BaseCommand):
             by=Actor(user=user, channel="shell"),
             token=inputs.new_token(),
             mode=models.Run.Mode.DRY_RUN if options["dry_run"] else models.Run.Mode.LIVE,
+            labels=labelling.of(labels),
         )
