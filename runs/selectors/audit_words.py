@@ -176,7 +176,7 @@ CODES: dict[str, str] = {
     "invalid": "Didn't fit",
     "stale": "Too late",
     "forged": "Form from elsewhere",
-    "wrong": "Wrong name or password",
+    "wrong": "Wrong name, password or code",
     "too_many": "Too many tries",
     "unproven": "Asked who they are",
     "unknown": "Nobody known here",

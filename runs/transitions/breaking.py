@@ -7,7 +7,7 @@ from dataclasses import replace
 from django.conf import settings
 
 from runs import hints, lifecycle, models, rights
-from runs.transitions import answers, attempts, audit, clock_time, decisions, inbox, judging, texts
+from runs.transitions import answers, attempts, audit, clock_time, decisions, inbox, judging, proofs, texts
 from runs.transitions.actor import Actor
 from runs.transitions.answers import APPROVE, Answer
 from runs.transitions.committing import committing
@@ -23,7 +23,7 @@ def release(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
 
     The same form again returns what it recorded. Refuses NotYours where it is switched off, without the right, or
     through a token, Invalid without a reason of its own, without the retyped value and where nobody else is needed,
-    and Stale like any answer.
+    Unproven at every tier, and Stale like any answer.
     """
     answer = replace(decisions.checked(answer), verdict=APPROVE)
     if (known := decisions.repeated(review_id, answer, by)) is not None:
@@ -52,6 +52,7 @@ def release(review_id: int, answer: Answer, *, by: Actor) -> models.Decision:
             raise Invalid(
                 "You have approved it already; somebody else's approval, or break-glass, releases it."
             )
+        proofs.check(by, now)
         review.quorum, review.alone_by = review.votes + 1, user
         decision = decisions.entered(run, review, answer, principal=None, now=now, by=by)
         decisions.tell_auditors(run, decision, answer, by=by)

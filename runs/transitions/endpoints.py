@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from django.db import IntegrityError
 
 from runs import models, telling
-from runs.transitions import attempts, audit, clock_time, notice_audience, texts
+from runs.transitions import attempts, audit, clock_time, notice_audience, proofs, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, Stale
@@ -21,7 +21,8 @@ BOTH_SIGN = datetime.timedelta(hours=24)
 def create(url: str, *, about: str, kinds: Iterable[str], form: str, by: Actor) -> models.Endpoint:
     """Return the new endpoint; its address was checked before, and is checked at each try.
 
-    Refuses NotYours, Invalid for kinds that don't exist and for too many, and Stale when this form has made one.
+    Refuses NotYours, Invalid for kinds that don't exist and for too many, Unproven who hasn't shown lately who they
+    are, and Stale when this form has made one.
     """
     notice_audience.only_admins(by)
     assert by.user is not None
@@ -31,6 +32,7 @@ def create(url: str, *, about: str, kinds: Iterable[str], form: str, by: Actor) 
         raise Invalid("Choose among the kinds that there are.")
     if not url or len(url) > 500 or len(about) > 120:
         raise Invalid("Give an address of at most 500 characters, and a name of at most 120.")
+    proofs.check(by, clock_time.now())
     try:
         with committing("endpoint"):
             if models.Endpoint.objects.count() >= MOST:
@@ -51,13 +53,14 @@ def create(url: str, *, about: str, kinds: Iterable[str], form: str, by: Actor) 
 def rotate(endpoint_id: int, *, generation: int, by: Actor) -> models.Endpoint:
     """Return the endpoint with a new secret; for a day the one before signs too.
 
-    `generation` is the one that was seen: sent twice it turns once. Refuses NotYours and Stale.
+    `generation` is the one that was seen: sent twice it turns once. Refuses NotYours, Stale and Unproven.
     """
     notice_audience.only_admins(by)
     with committing("endpoint_rotate"):
         row = models.Endpoint.objects.select_for_update().get(pk=endpoint_id)
         if row.generation != generation:
             raise Stale("Its secret was changed meanwhile; the new one was shown then, and only then.")
+        proofs.check(by, clock_time.now())
         row.generation, row.rotated_at = row.generation + 1, clock_time.now()
         row.save(update_fields=["generation", "rotated_at"])
         content = {"generation": row.generation}

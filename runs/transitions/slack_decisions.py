@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from runs import exact, models
 from runs.models import cards
-from runs.transitions import answers, decisions, slack_links
+from runs.transitions import answers, attempts, decisions, slack_links
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Refused, Stale
 
@@ -73,5 +73,8 @@ def command(text: str, *, team: str, member: str, ip: str | None) -> str:
         return HELP
     person = slack_links.link_by_code(code, team=team, member=member, ip=ip)
     if person is None:
+        reason = "Somebody in Slack sent a code that isn't good, or not any more."
+        by = Actor(user=None, channel=answers.SLACK, ip=ip)
+        attempts.note("slack.link", code="wrong", reason=reason, subject="slack", by=by)
         return "This code isn't good, or not any more. Make a new one on the page Settings, Notifications."
     return f"You are {person.display()} here now."

@@ -9,7 +9,7 @@ import secrets
 from django.db import IntegrityError
 
 from runs import exact, models, rights
-from runs.transitions import attempts, audit, clock_time, notice_audience
+from runs.transitions import attempts, audit, clock_time, notice_audience, proofs
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours
@@ -20,13 +20,14 @@ _MEMBER = re.compile(r"[A-Z0-9]{3,40}\Z")
 
 @attempts.noted("slack.code", "slack")
 def code(*, by: Actor) -> str:
-    """Return a new one-time code, shown once; the one before it is good for nothing. Refuses NotYours."""
+    """Return a new one-time code, shown once; the one before it is good for nothing. Refuses NotYours and Unproven."""
     roles = by.user.roles() if by.user is not None and by.token is None else frozenset()
     if not (rights.may(roles, rights.Act.DECIDE) or rights.may(roles, rights.Act.ANSWER_FAILURE)):
         raise NotYours(
             "You are asked nothing there; people in the group “reviewer”, “operator” or “admin” can link their account."
         )
     assert by.user is not None
+    proofs.check(by, clock_time.now())
     text = secrets.token_urlsafe(12)
     with committing("slack_code"):
         until = clock_time.now() + CODE_HOLDS
@@ -58,7 +59,10 @@ def link_by_code(text: str, *, team: str, member: str, ip: str | None) -> models
 
 @attempts.noted("slack.link", "person {}")
 def link(person_id: int, *, team: str, member: str, by: Actor) -> None:
-    """Link a person with a member of the team. Refuses NotYours, and Invalid for no member and for somebody else's."""
+    """Link a person with a member of the team.
+
+    Refuses NotYours, Invalid for no member and for somebody else's, and Unproven who hasn't shown lately who they are.
+    """
     notice_audience.only_admins(by)
     if not _MEMBER.match(member) or not _MEMBER.match(team):
         raise Invalid(
@@ -66,6 +70,7 @@ def link(person_id: int, *, team: str, member: str, by: Actor) -> None:
         )
     if not models.User.objects.filter(pk=person_id, is_active=True).exists():
         raise Invalid("Choose a person.")
+    proofs.check(by, clock_time.now())
     try:
         with committing("slack_link"):
             values = {

@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group
 
 from runs import models, rights
 from runs.models.team import DAYS
-from runs.transitions import attempts, audit, clock_time, switches, team, texts
+from runs.transitions import attempts, audit, clock_time, proofs, switches, team, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -27,8 +27,8 @@ def delegate(
 ) -> models.Delegation:
     """Return the delegation: until then `to` decides in the principal's place, too.
 
-    Refuses NotYours for somebody else's, unless one manages people, and Invalid without an end ahead, a reason, or two
-    people who may both decide, and for a second one between the same two.
+    Refuses NotYours for somebody else's, unless one manages people, Invalid without an end ahead, a reason, or two
+    people who may both decide, and for a second one between the same two, and Unproven.
     """
     reason, now = texts.typed(reason, "reason"), clock_time.now()
     with committing("delegate"):
@@ -53,6 +53,7 @@ def delegate(
         open_now = models.Delegation.objects.filter(ended_at__isnull=True, until__gt=now)
         if open_now.filter(principal=principal, delegate=to).exists():
             raise Invalid(f"{to.display()} decides in {principal.display()}'s place already; end that first.")
+        proofs.check(by, now)
         row = models.Delegation.objects.create(
             principal=principal, delegate=to, reason=reason, made_by=user, until=until
         )
@@ -103,7 +104,8 @@ def add_shift(
 ) -> models.Shift:
     """Return the shift. Who is on duty gets the group's questions first; once they are due they are everybody's.
 
-    Refuses NotYours, and Invalid without days, with an end before its beginning, and for who isn't in the group.
+    Refuses NotYours, Invalid without days, with an end before its beginning, and for who isn't in the group, and
+    Unproven.
     """
     chosen = "".join(sorted({*days} & DAYS.keys()))
     with committing("shift"):
@@ -116,6 +118,7 @@ def add_shift(
             raise Invalid("Choose at least one day.")
         if until is not None and until < since:
             raise Invalid("It can't end before it begins.")
+        proofs.check(by, clock_time.now())
         shift = models.Shift.objects.create(
             group=row,
             person=person,

@@ -18,7 +18,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError
 
 from runs import exact, models, rights
-from runs.transitions import attempts, audit, clock_time, people, switches, texts
+from runs.transitions import attempts, audit, clock_time, people, proofs, switches, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -61,12 +61,16 @@ def invite(*, username: str, email: str, groups: Iterable[str], by: Actor) -> tu
 
 @attempts.noted("person.link", "user {}")
 def new_link(user_id: int, *, by: Actor) -> tuple[models.User, str]:
-    """Return the person and a new secret; the old link is void. Refuses NotYours, and Stale who has a password."""
+    """Return the person and a new secret; the old link is void.
+
+    Refuses NotYours, Stale who has a password, and Unproven who hasn't shown lately who they are.
+    """
     with committing("invite"):
         admin = administrator(by)
         user = _person(user_id)
         if user.has_usable_password() or not user.is_active:
             raise Stale("A link is for who has no password yet, and isn't switched off.")
+        proofs.check(by, clock_time.now())
         secret = _link(user, by=admin)
         audit.append("person.link_made", actor=by, subject=f"user {user.pk}")
     return user, secret
@@ -92,7 +96,8 @@ def join(*, secret: str, password: str, by: Actor) -> models.User:
         if by.user not in {None, user}:
             raise NotYours("This link is for somebody else; sign out first.")
         user = _person(user.pk)
-        used = models.Invitation.objects.filter(person=user, used_at__isnull=True)
+        digest = exact.digest_bytes(secret.encode("utf-8", "surrogatepass"))
+        used = models.Invitation.objects.filter(person=user, digest=digest, used_at__isnull=True)
         if not used.update(used_at=clock_time.now()):
             raise Stale("This link was used already.")
         user.set_password(password)
@@ -186,7 +191,7 @@ def reset(user_id: int, *, by: Actor) -> tuple[models.User, str]:
 def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
     """Return the agents that "user 7" or "group finance" is limited to now; with none named there is no limit.
 
-    Refuses NotYours, also for oneself, and Invalid for somebody, a group or an agent that isn't there.
+    Refuses NotYours, also for oneself, Invalid for somebody, a group or an agent that isn't there, and Unproven.
     """
     kind, _, name = subject.partition(" ")
     with committing("scope"):
@@ -208,6 +213,7 @@ def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
         after = [agent.name for agent in chosen]
         if before == after:
             raise Invalid("Nothing is changed.")
+        proofs.check(by, clock_time.now())
         rows.delete()
         models.Scope.objects.bulk_create(
             models.Scope(person=person, group=group, agent=agent) for agent in chosen

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from django.db.models import Q
 
 from runs import exact, models, rights
-from runs.transitions import attempts, audit, clock_time, switches, texts
+from runs.transitions import attempts, audit, clock_time, proofs, switches, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -29,7 +29,8 @@ def create(
     """Return the new token and its secret, which is nowhere else and can't be shown again.
 
     Refuses NotYours for a program, who sees nothing here and more than the person may, Invalid for what doesn't fit,
-    and Stale when this form has made its token already.
+    Unproven who hasn't shown lately who they are, since a token outlives the session that made it, and Stale when this
+    form has made its token already.
     """
     user = _person(by)
     name, form = texts.typed(name, "name"), texts.token(form)
@@ -42,6 +43,7 @@ def create(
     wanted = _wanted(user, kind, acts)
     secret = f"{MARK}{secrets.token_urlsafe(32)}"
     now = clock_time.now()
+    proofs.check(by, now)
     try:
         with committing("token"):
             if models.ApiToken.objects.filter(live(now), person=user).count() >= MOST:

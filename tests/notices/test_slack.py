@@ -200,6 +200,8 @@ def test_an_account_is_linked_by_a_code_that_works_once(who: factories.People, w
     models.SlackLink.objects.update(code_until="2026-01-01T00:00Z")
     assert send(f"link {again}", "U06") == 200
     assert slack_links.person_of(TEAM, "U06") is None
+    tried = models.Refusal.objects.filter(act="slack.link", code="wrong", channel="slack")
+    assert tried.count() == 4  # two that were never good, one twice, and somebody else's
     linked = models.AuditEvent.objects.get(act="slack.linked")
     assert (linked.actor, linked.channel, linked.content) == (who.operator, "slack", {"member": "U05"})
     slack_links.unlink(who.operator.pk, by=Actor(user=who.operator))

@@ -258,6 +258,7 @@ def test_10_4_each_act_leaves_one_line_and_each_refusal_one_attempt(who: factori
         assert row.reason, name
         assert row.code in {"not_yours", "stale"}, name
 
+        tried += session_scenes.unproven(name, act, person)
         act(Actor(user=person, channel="page", ip="10.0.0.1"))
         new = list(models.AuditEvent.objects.order_by("seq")[events:])
         assert [event.act for event in new] == wanted, name

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from runs import models
+from runs.transitions import answers
 from runs.transitions.refusals import NotYours
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import World
@@ -32,3 +33,9 @@ def test_5_9_who_began_any_attempt_on_the_path_does_not_release(
         answer(review, operator, "approve")
     assert through(new, reviewer).status == "succeeded"
     assert len(World.effects("fee")) == 1
+    # Alone is only who has nobody beside them, and an administrator needs no group to be somebody.
+    for other in models.User.objects.exclude(pk=bob.pk):
+        other.groups.clear()
+    assert not answers.others_may(bob, ["reviewer"])
+    models.User.objects.filter(pk=operator.pk).update(is_superuser=True)
+    assert answers.others_may(bob, ["reviewer"])
