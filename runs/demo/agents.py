@@ -1,5 +1,6 @@
-"""The demo's agent: reads open invoices, reminds those who are late, and posts a late fee for the worst."""
+"""The demo's agents. The first reads open invoices, reminds those who are late, and posts a late fee for the worst."""
 
+from runs.demo.correspondence import CORRESPONDENCE
 from runs.providers import declared
 
 COLUMNS = ["invoice_no", "customer", "email", "amount", "currency", "due_date", "reminders_sent"]
@@ -128,4 +129,4 @@ RECEIVABLES = declared.Agent(
     definition={"steps": STEPS},
 )
 
-AGENTS = [RECEIVABLES]
+AGENTS = [RECEIVABLES, CORRESPONDENCE]

@@ -1,4 +1,4 @@
-"""What `up --demo` starts with: six accounts and three runs. Doing it twice changes nothing."""
+"""What `up --demo` starts with: six accounts and four runs. Doing it twice changes nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth import hashers
 from django.contrib.auth.models import Group
@@ -62,7 +63,7 @@ def everything(password: str = "") -> Made:
     return Made(
         accounts=tuple(named),
         password=chosen if named else None,
-        runs=tuple(_run(file, title, as_of) for file, title, as_of in RUNS),
+        runs=(*(_receivables(file, title, as_of) for file, title, as_of in RUNS), _correspondence()),
     )
 
 
@@ -84,13 +85,17 @@ def _account(name: str, role: str, first: str, last: str) -> tuple[models.User, 
     return user, made
 
 
-def _run(file: str, title: str, as_of: str) -> models.Run:
+def _receivables(file: str, title: str, as_of: str) -> models.Run:
     sha256 = starts.keep_blob((FOLDER / file).read_bytes())
+    given = {"file": {"path": file, "sha256": sha256}, "as_of": as_of}
+    return _run("receivables", given, title=title, name=file)
+
+
+def _correspondence() -> models.Run:
+    return _run("correspondence", {}, title="Answer Yarrow Engineering", name="yarrow")
+
+
+def _run(agent: str, given: dict[str, Any], *, title: str, name: str) -> models.Run:
     operator = models.User.objects.get(username="operator")
-    return starts.start_run(
-        "receivables",
-        input={"file": {"path": file, "sha256": sha256}, "as_of": as_of},
-        title=title,
-        by=Actor(user=operator, channel="shell"),
-        token=f"demo:{file}",
-    )
+    by = Actor(user=operator, channel="shell")
+    return starts.start_run(agent, input=given, title=title, by=by, token=f"demo:{name}")

@@ -12,6 +12,7 @@ import pydantic
 from django.conf import settings
 from pydantic_core import PydanticCustomError
 
+from runs.demo import correspondence as correspondence  # its tool is registered with these
 from runs.demo import invoices, ledger, letters
 from runs.tools import contract, registry
 
