@@ -74,6 +74,7 @@ class Source:
     words: str
     position: int = 0
     part: bool = False  # the value stands within a longer text there
+    quote: str = ""  # the words around it, in what a tool has read
     row: str = ""  # the stored values around it
     still: str = ""  # where the value that a person changed stands as it was
 

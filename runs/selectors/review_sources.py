@@ -39,7 +39,8 @@ SHORTEST = 3
 _WITHIN = 8
 """From this length on a text is also looked for within longer ones."""
 
-
+_QUOTED = 110
+"""So many characters before and after a value are quoted where it stood within words."""
 _SHOWN = 12
 """So many values of a row are shown."""
 _Row = tuple[int, str]
@@ -116,10 +117,19 @@ def _source(
     if isinstance(value, str) and len(value) >= _WITHIN:
         inner = text[1:-1]
         for line in held:
-            around = next((where[0] for other, where in line.values.items() if inner in other), None)
-            if around is not None:
-                return _found(place, line, titles, where=around, part=True)
+            found = next(((other, where[0]) for other, where in line.values.items() if inner in other), None)
+            if found is not None:
+                source = _found(place, line, titles, where=found[1], part=True)
+                told = _quote(json.loads(found[0]), value) if source.kind == "result" else ""
+                return replace(source, quote=told)
     return check_models.Source(place=place, kind="agent", words="written by the agent")
+
+
+def _quote(text: Any, value: str) -> str:
+    """Return the words around a value in a text that a tool has read: they may be meant for the agent."""
+    before, here, after = str(text).partition(value)
+    before, after = " ".join(before[-_QUOTED:].split()), " ".join(after[:_QUOTED].split())
+    return f"{before} {here}{'' if after[:1] in '.,;:!?)' else ' '}{after}".strip()
 
 
 def _found(
