@@ -3,8 +3,10 @@
 import ipaddress
 import math
 import os
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 class EnvError(ValueError):
@@ -113,3 +115,15 @@ def networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
         return [ipaddress.ip_network(word) for word in text(name).replace(",", " ").split()]
     except ValueError as error:
         raise EnvError(f"{name} must list networks such as 10.1.0.0/16: {error}.") from None
+
+
+def document(name: str, default: Path) -> dict[str, Any]:
+    """The TOML file that `name` points at, else the one at `default` where there is one; refuses what isn't TOML."""
+    given = text(name)
+    path = Path(given).expanduser() if given else default
+    if not given and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise EnvError(f"{name}: the file {str(path)!r} can't be read: {error}.") from error

@@ -212,6 +212,8 @@ CKPTSITE_NOTICES_DIR = _data.notices  # not among the agents' letters
 # Folder whose files an agent may name by path; without it only those that a run was given.
 CKPTSITE_FILES_DIR = env.text("CKPTSITE_FILES_DIR")
 CKPTSITE_LEDGER = _data.ledger
+# Which of the built-in tools may reach what: without it those that reach anything are off.
+CKPTSITE_TOOLS = env.document("CKPTSITE_TOOLS", CKPTSITE_DATA / "tools.toml")
 # The head of the audit chain goes there. What lies beside the database doesn't outlive whoever owns the machine.
 CKPTSITE_AUDIT_HEADS = Path(env.text("CKPTSITE_AUDIT_HEADS", str(CKPTSITE_DATA / "audit-heads.jsonl")))
 

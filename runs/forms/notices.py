@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from runs import telling
 from runs.forms import decisions
-from runs.notices import guard
+from runs.net import guard
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from django.conf import settings
 
 from runs import exact, models
-from runs.notices import http, signing
+from runs.net import signing
+from runs.notices import http
 
 
 def sending(row: models.Delivery, *, both: bool) -> Callable[[], str]:

@@ -7,4 +7,5 @@ line of its own code, recovers as the engine would, and counts from outside what
 
 from runs.testing.proof import Proof as Proof
 from runs.testing.proof import Untrue as Untrue
+from runs.testing.proof import World as World
 from runs.testing.proof import prove as prove

@@ -52,14 +52,16 @@ def prove(
     *,
     world: World,
     files: Mapping[str, bytes] | None = None,
+    kills: int = MOST_LINES,
 ) -> Proof:
     """Return the proof that the tool keeps what it declares; refuse (Untrue) with what it doesn't.
 
     `arguments` must do one effect each time that they run under a new key. `files` gives the bytes behind a FileRef,
-    by digest. A `world` that can fail (it has `fail`) is made to, in each way that it knows.
+    by digest. A `world` that can fail (it has `fail`) is made to, in each way that it knows. It is killed at `kills`
+    lines at most.
     """
     made = tool() if isinstance(tool, type) else tool
-    trial = _Trial(made, made.parse(dict(arguments)), world, dict(files or {}))
+    trial = _Trial(made, made.parse(dict(arguments)), world, dict(files or {}), kills)
     for check in (
         trial.purity,
         trial.plain,
@@ -76,7 +78,8 @@ def prove(
 
 
 class _Trial:
-    def __init__(self, tool: Tool, args: Any, world: World, files: dict[str, bytes]) -> None:
+    def __init__(self, tool: Tool, args: Any, world: World, files: dict[str, bytes], kills: int) -> None:
+        self.kills = kills
         self.tool, self.args, self.world, self.files = tool, args, world, files
         self.package = type(tool).__module__.partition(".")[0]
         self.proof = Proof(tool=tool.name, protection=str(tool.protection))
@@ -200,7 +203,7 @@ class _Trial:
 
     def killed(self) -> None:
         """Killed at each of its lines, and recovered as it declares: one effect in the end, and never two."""
-        step = max(1, -(-self.lines // MOST_LINES))
+        step = max(1, -(-self.lines // self.kills))
         for at in range(1, self.lines + 1, step):
             key = trials.key("killed", at)
             self.send(key, at=at)

@@ -1,6 +1,7 @@
 """A world to point a tool at: an HTTP server in a process of its own, with an append-only store, that can fail.
 
-POST does one effect; the key comes in `Idempotency-Key`. With `remembers` the same key does it once. GET with `?key=`
+POST does one effect; the key comes in `Idempotency-Key`. With `remembers` the same key does it once, and so do PUT and
+DELETE, since what is put again is what stood there. GET with `?key=`
 answers 200 with what stands under the key, or 404. It never forgets, and it doesn't know what the tool thinks.
 """
 
@@ -31,10 +32,11 @@ class _Server(ThreadingHTTPServer):
         self.late = 0
         self.lock = threading.Lock()
 
-    def apply(self, key: str, path: str, body: str) -> None:
+    def apply(self, key: str, path: str, body: str, method: str = "POST") -> None:
         """Do it, once more or once for all."""
+        once = self.remembers or method in {"PUT", "DELETE"}
         with self.lock:
-            if self.remembers and any(effect["key"] == key for effect in self.applied):
+            if once and any(effect["key"] == key for effect in self.applied):
                 return
             effect = {"key": key, "path": path, "body": body}
             self.applied.append(effect)
@@ -78,6 +80,14 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(404, {"error": "nothing stands under this key"})
 
+    def do_PUT(self) -> None:
+        """Do one effect that means the same however often it is asked for."""
+        self.do_POST()
+
+    def do_DELETE(self) -> None:
+        """The same."""
+        self.do_POST()
+
     def do_POST(self) -> None:
         """Do one effect, as the next fault says."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -89,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         with server.lock:
             fault, server.next_fault = server.next_fault, ""
             server.late += fault == "late"
-        effect = (self.headers.get("Idempotency-Key", ""), self.path, body)
+        effect = (self.headers.get("Idempotency-Key", ""), self.path, body, self.command)
         if fault == "late":
             threading.Thread(target=server.apply_late, args=effect, daemon=True).start()
         elif fault != "drop_before":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import TypeVar
 
 from django.apps import apps
@@ -11,11 +12,22 @@ from django.utils.module_loading import module_has_submodule
 
 from runs.tools import contract, soundness, undo
 
-BUILT_IN = ("runs.tools.files", "runs.tools.email")
+BUILT_IN = ("runs.tools.files", "runs.tools.email", "runs.tools.http")
 
 Kind = TypeVar("Kind", bound=type[contract.Tool])
 
 _tools: dict[str, contract.Tool] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Off:
+    """A built-in tool that nobody has configured, and what turns it on, in one sentence."""
+
+    kind: type[contract.Tool]
+    how: str
+
+
+_off: dict[str, Off] = {}
 
 
 class UnknownTool(LookupError):
@@ -41,6 +53,26 @@ def register(kind: Kind) -> Kind:
     if undo.can(kind):
         register(undo.adapter(tool))
     return kind
+
+
+def offer(kind: type[contract.Tool], *, on: bool, how: str, **declared: object) -> None:
+    """Add a built-in tool if it is configured (`on`), else remember what would turn it on.
+
+    `declared` is what its declaration owes to the configuration.
+    """
+    if declared:
+        same = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        kind = type(kind.__name__, (kind,), same | declared)
+    if on:
+        register(kind)
+    else:
+        soundness.complete(kind)
+        _off[kind.name] = Off(kind=kind, how=how)
+
+
+def off() -> tuple[Off, ...]:
+    """Return the built-in tools that are off, by name."""
+    return tuple(one for _, one in sorted(_off.items()))
 
 
 def get(name: str) -> contract.Tool:

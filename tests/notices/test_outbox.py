@@ -13,7 +13,8 @@ from pytest_django import Settings
 
 from runs import hints, models
 from runs.engine import delivering, outside
-from runs.notices import signing, webhooks
+from runs.net import signing
+from runs.notices import webhooks
 from runs.transitions import endpoints, inbox, notices, switches
 from runs.transitions.actor import Actor
 from tests import factories

@@ -16,7 +16,8 @@ import pytest
 from pytest_django import Settings
 
 from runs import telling
-from runs.notices import guard, http, signing, slack_requests
+from runs.net import guard, signing
+from runs.notices import http, slack_requests
 from runs.notices.failing import NotTaken
 from tests import waiting
 from tests.notices.outside import Receiver

@@ -77,7 +77,7 @@ def resolve(url: str) -> Target:
 
 
 def check(address: Address, *, tls: bool, port: int) -> None:
-    """Refuse (Refused) an address that no notice may go to."""
+    """Refuse (Refused) an address that no request may go to."""
     inner = getattr(address, "ipv4_mapped", None) or address
     if _among(inner, settings.CKPTSITE_OUTGOING):  # somebody who owns the machine says so
         if not tls and not inner.is_loopback:

@@ -1,0 +1,70 @@
+"""What the administrator lets the built-in tools reach: the file of CKPTSITE_TOOLS, checked. Nothing is on by itself.
+
+Passwords and tokens may stand there as `secret://NAME`; then they are filled in by the worker like any other secret.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import pydantic
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from runs.tools import contract
+
+SECRET = "secret://"  # noqa: S105  how a reference begins
+Hours = Annotated[int, pydantic.Field(ge=1, le=24 * 365)]
+_HOST = re.compile(r"(\*|(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?)\Z")
+
+
+def _host(value: str) -> str:
+    if not _HOST.match(value):
+        raise ValueError("must be a host such as api.example.com, *.example.com, or * for any")
+    return value
+
+
+Host = Annotated[str, pydantic.AfterValidator(_host)]
+
+
+class _Part(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Http(_Part):
+    """Which hosts may be asked, which may be written to, and which do one Idempotency-Key once, for how many hours."""
+
+    read: tuple[Host, ...] = ()
+    write: tuple[Host, ...] = ()
+    once: dict[Host, Hours] = {}
+    tier: Literal[2, 3] = 3
+
+
+class Tools(_Part):
+    """The whole file."""
+
+    http: Http = Http()
+
+
+def tools() -> Tools:
+    """Return what is configured; refuse (ImproperlyConfigured, one sentence) what can't be used."""
+    try:
+        return Tools.model_validate(settings.CKPTSITE_TOOLS)
+    except pydantic.ValidationError as error:
+        raise ImproperlyConfigured(f"CKPTSITE_TOOLS: {contract.describe(error)}") from error
+
+
+def matches(host: str, allowed: Any) -> bool:
+    """Return whether a host, with its port where it isn't the usual one, is among those that are allowed."""
+    return any(one in {"*", host} or (one.startswith("*.") and host.endswith(one[1:])) for one in allowed)
+
+
+def value(given: str, ctx: contract.Context) -> str:
+    """Return a password or token of the file, filled in where it is a reference; DidNotHappen where it can't be."""
+    if not given.startswith(SECRET):
+        return given
+    try:
+        return ctx.secret(given.removeprefix(SECRET))
+    except PermissionError as error:
+        raise contract.DidNotHappen(str(error)) from error
