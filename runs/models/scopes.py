@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
+from runs import rights
 from runs.models.user import User
 
 
@@ -46,6 +47,17 @@ def seen(user: User | None, agent: str = "agent_version__agent") -> Q:
     """Return the condition under which a row is in this person's scope; `agent` is the row's way to its agent."""
     limit = None if user is None else user.limit()
     return Q() if limit is None else Q(**{f"{agent}__in": sorted(limit)})
+
+
+def who_see(agent: int) -> Q:
+    """Return the condition under which a person has this agent in their scope, for queries over people."""
+    own, groups = (
+        Scope.objects.filter(person=OuterRef("pk")),
+        Scope.objects.filter(group__user=OuterRef("pk")),
+    )
+    admin = Q(is_superuser=True) | Q(Exists(Group.objects.filter(user=OuterRef("pk"), name=rights.ADMIN)))
+    either = [Q(~Exists(rows)) | Q(Exists(rows.filter(agent=agent))) for rows in (own, groups)]
+    return admin | (either[0] & either[1])
 
 
 def within(user: User, agents: Iterable[int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from runs import rights
 from runs.models.fields import DigestField
-from runs.models.user import User
+from runs.models.user import User, standing
 
 DAYS = {"1": "Mon", "2": "Tue", "3": "Wed", "4": "Thu", "5": "Fri", "6": "Sat", "7": "Sun"}
 
@@ -113,18 +114,27 @@ def principals(user: User) -> list[User]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OnDuty:
+    """Somebody on duty who may decide."""
+
+    person: int
+    limit: frozenset[int] | None
+    """The agents whose questions are there for them, None for all."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Desk:
     """What of the rota and of delegations bears on one person now, by the names of groups."""
 
-    covered: frozenset[str]  # somebody else is on duty for it, and they aren't
+    covered: Mapping[str, tuple[OnDuty, ...]]  # others are on duty for it, these, and they aren't
     in_place: frozenset[str]  # they decide in the place of somebody in it
 
 
-NOBODY = Desk(covered=frozenset(), in_place=frozenset())
+NOBODY = Desk(covered={}, in_place=frozenset())
 
 
 def desk(user: User) -> Desk:
-    """Return what bears on this person, in one query."""
+    """Return what bears on this person, in one query; in two where others are on duty."""
     # A join of its own: of who may decide, every group counts.
     able = User.objects.filter(Q(is_superuser=True) | Q(groups__name__in=sorted(rights.deciders())))
     handed = Delegation.objects.filter(standing_in(), delegate=user, principal__in=able)
@@ -134,8 +144,15 @@ def desk(user: User) -> Desk:
     theirs = handed.values_list(name, Value(0)).distinct()
     rows = list(on_duty().values_list("group__name", "person").union(theirs))
     mine = {group for group, person in rows if person == user.pk}
+    others = [(group, person) for group, person in rows if person and group not in mine]
+    known = standing({person for _, person in others}) if others else {}
+    covered: dict[str, tuple[OnDuty, ...]] = {}
+    for group, person in others:
+        roles, limit = known.get(person, (frozenset(), None))
+        if rights.may_decide(roles, [group]):
+            covered[group] = (*covered.get(group, ()), OnDuty(person=person, limit=limit))
     return Desk(
-        covered=frozenset(group for group, person in rows if person) - mine,
+        covered=covered,
         in_place=frozenset(group for group, person in rows if not person and group),
     )
 

@@ -23,6 +23,22 @@ def _limit(rows: list[tuple[str | None, int | None]]) -> frozenset[int] | None:
     return frozenset(own or groups) or None
 
 
+def standing(people: Iterable[int]) -> dict[int, tuple[frozenset[str], frozenset[int] | None]]:
+    """Return the roles of these active people, and the agents that each is limited to, in one query."""
+    rows = User.objects.filter(pk__in=list(people), is_active=True)
+    whose = ("pk", "is_superuser")
+    own = rows.values_list(*whose, Value(None, CharField(null=True)), "scopes__agent")
+    found: dict[int, list[tuple[bool, str | None, int | None]]] = {}
+    for pk, top, group, agent in rows.values_list(*whose, "groups__name", "groups__scopes__agent").union(own):
+        found.setdefault(pk, []).append((top, group, agent))
+    known = {}
+    for pk, each in found.items():
+        roles = roles_of({group for _, group, _ in each if group is not None}, superuser=each[0][0])
+        limit = None if rights.ADMIN in roles else _limit([(group, agent) for _, group, agent in each])
+        known[pk] = roles, limit
+    return known
+
+
 class User(AbstractUser):
     """A person who signs in. What they may do follows from the names of their groups (runs.rights)."""
 

@@ -19,12 +19,15 @@ from django.db.models import (
     Q,
     QuerySet,
     TextField,
+    Value,
     When,
 )
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
+from django.db.models.lookups import LessThan
 
 from runs import lifecycle, models, rights
-from runs.models import scopes
+from runs.models import scopes, team
 from runs.selectors import deciding, now
 from runs.selectors.filters import KINDS, MINE, SNOOZED, TEAM, TIERS, Filters
 
@@ -94,14 +97,29 @@ def _asks(groups: frozenset[str]) -> Q:
 def _first(viewer: deciding.Viewer) -> Q:
     """Return the condition that a question is this person's first: who is on duty for its group gets it before others.
 
-    Once it is due the others of the group have it too; a group without anybody on duty is everybody's.
+    Once it is due the others of the group have it too. It is everybody's at once where nobody is on duty, and where
+    those who are can't decide it by themselves: else nobody would find it.
     """
-    covered = deciding.desk(viewer).covered & viewer.roles
+    covered = {group: on for group, on in deciding.desk(viewer).covered.items() if group in viewer.roles}
     if not covered or rights.ADMIN in viewer.roles:
         return Q()
-    others = (viewer.roles - covered) | deciding.desk(viewer).in_place
+    others = (viewer.roles - covered.keys()) | deciding.desk(viewer).in_place
     due, own = Q(due_at__lte=now.ClockNow()), Q(kind__in=list(rights.OWN_RIGHT))
-    return due | own | Q(handover__to=viewer.user) | _asks(others)
+    found = due | own | Q(handover__to=viewer.user) | _asks(others)
+    for group, on in covered.items():
+        found |= _asks(frozenset({group})) & _too_few(on)
+    return found
+
+
+def _too_few(on: tuple[team.OnDuty, ...]) -> Q:
+    """Return the condition that of these people fewer may release it than it needs."""
+    able: Combinable = Value(0)
+    for one in on:
+        sees = Q() if one.limit is None else Q(run__agent_version__agent__in=sorted(one.limit))
+        wrote = models.Revision.objects.filter(action=OuterRef("action"), author=one.person)
+        theirs = Q(separation=True) & (Q(run__created_by=one.person) | Q(Exists(wrote)))
+        able += Case(When(sees & ~theirs, then=1), default=0)
+    return Q(LessThan(able, F("quorum")))
 
 
 def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q]]:

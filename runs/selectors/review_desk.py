@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import OuterRef, Q, Subquery
 
 from runs import lifecycle, models, rights
-from runs.models import desk
+from runs.models import desk, scopes
 from runs.selectors import deciding, inbox_models, inbox_rows, now
 
 MANY = 200
@@ -44,9 +44,10 @@ def put_off_until(viewer: deciding.Viewer) -> Subquery:
 
 
 def _people(review: models.Review, viewer: deciding.Viewer) -> tuple[inbox_models.Person, ...]:
-    """Return who else may answer it, by name, after the reader; not who has it already."""
+    """Return who else may see and answer it, by name, after the reader; not who has it already."""
     allowed = Q(groups__name__in=rights.answerers(review.kind, review.groups)) | Q(is_superuser=True)
-    rows = models.User.objects.filter(allowed, is_active=True).distinct().order_by("username")[:MANY]
+    seeing = scopes.who_see(review.run.agent_version.agent_id)
+    rows = models.User.objects.filter(allowed, seeing, is_active=True).distinct().order_by("username")[:MANY]
     has = getattr(review, "handover", None)
     found = [row for row in rows if has is None or has.to_id != row.pk]
     found.sort(key=lambda row: row.pk != viewer.user.pk)

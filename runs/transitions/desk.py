@@ -6,7 +6,7 @@ Neither moves its deadlines nor what its run does, and neither keeps anybody els
 from __future__ import annotations
 
 from runs import hints, lifecycle, models, rights
-from runs.models import desk
+from runs.models import desk, scopes
 from runs.transitions import attempts, audit, clock_time, decisions, inbox, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -65,7 +65,11 @@ def hand_over(review_id: int, to_id: int, *, note: str, by: Actor) -> models.Han
         run = inbox.lock(run_id)
         review, user = _theirs(review_id, by)
         to = models.User.objects.filter(pk=to_id, is_active=True).first()
-        if to is None or not rights.may_answer(to.roles(), review.kind, review.groups):
+        if (
+            to is None
+            or not rights.may_answer(to.roles(), review.kind, review.groups)
+            or not scopes.within(to, [run.agent_version.agent_id])
+        ):
             raise Invalid("Choose somebody who may answer this.")
         before = models.Handover.objects.filter(review=review).first()
         if before is not None and before.to_id == to.pk:

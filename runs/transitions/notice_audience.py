@@ -52,6 +52,12 @@ class Person:
         own = review.kind in rights.OWN_RIGHT or not rights.may(self.roles, rights.Act.DECIDE)
         return not own and any(rights.may_decide(roles, review.groups) for roles in self.in_place)
 
+    def may_release(self, review: models.Review) -> bool:
+        """Return whether they see it, are asked in their own name, and didn't start what somebody else releases."""
+        seen = self.limit is None or review.run.agent_version.agent_id in self.limit
+        own = review.separation and review.run.created_by_id == self.user.pk
+        return seen and not own and rights.may_answer(self.roles, review.kind, review.groups)
+
 
 @dataclass(frozen=True, kw_only=True)
 class House:
@@ -84,12 +90,15 @@ class House:
     def off_duty(self, notice: models.Notice, one: Person) -> bool:
         """Return whether others are on duty for a new question: then these pages say it, and nothing calls them.
 
-        Whoever is asked is called once it is late, or goes a step up.
+        Whoever is asked is called once it is late, or goes a step up; at once where those on duty can't decide it by
+        themselves.
         """
-        if notice.kind != "review.opened" or notice.review is None:
+        review = notice.review
+        if notice.kind != "review.opened" or review is None:
             return False
-        on = frozenset[int]().union(*(self.duty.get(group, frozenset()) for group in notice.review.groups))
-        return bool(on) and one.user.pk not in on
+        duty = frozenset[int]().union(*(self.duty.get(group, frozenset()) for group in review.groups))
+        able = [each for each in self.people if each.user.pk in duty and each.may_release(review)]
+        return len(able) >= max(1, review.quorum) and one.user.pk not in duty
 
 
 def person(user: models.User, *, limited: bool = True) -> Person:

@@ -60,6 +60,7 @@ def app_set_up(desk: Desk) -> str:
     fine(desk, "Security")
     desk.page.get_by_role("link", name="Set up an app").click()
     fine(desk, "Set up an app")
+    expect(desk.page.locator(".qr")).to_have_css("background-color", "rgb(255, 255, 255)")  # a phone reads it
     secret = desk.page.locator("#secret").inner_text()
     desk.page.get_by_label("The code that it shows now").fill(code(secret))
     desk.page.keyboard.press("Enter")

@@ -141,6 +141,14 @@ def test_who_stands_in_is_told_too_and_who_is_off_duty_is_not_called(who: factor
     letters = models.Delivery.objects.filter(notice__review=second, channel="email")
     assert [row.person for row in letters] == [other]  # the others read it on their pages
     assert models.Delivery.objects.filter(notice__review=second, person=who.reviewer, channel="page").exists()
+    scope = models.Scope.objects.create(person=other, agent=models.Agent.objects.create(name="elsewhere"))
+    third = factories.held(
+        who.operator, tool="costly"
+    )  # it isn't there for who is on duty: the others are called
+    notices.spread()
+    letters = models.Delivery.objects.filter(notice__review=third, channel="email")
+    assert [row.person for row in letters] == [who.reviewer]
+    scope.delete()
     models.Review.objects.filter(pk=second.pk).update(due_at=timezone.now())
     notices.note_late()
     notices.spread()

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Now
 
 from runs import models
 from runs.engine import verifier
-from runs.selectors import deciding, filters, queue
-from runs.transitions import clock_time, standing_in, switches
+from runs.selectors import deciding, filters, queue, review_desk
+from runs.transitions import clock_time, desk, standing_in, switches
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours
 from tests.core.tampering import unhindered
@@ -100,7 +102,33 @@ def test_5_who_is_on_duty_has_a_question_first_and_once_it_is_due_everybody_has_
         since=datetime.date(2026, 1, 1), until=None, by=Actor(user=ada),
     )  # fmt: skip
     assert (mine(rolf), mine(reviewer), mine(ada)) == ([review.pk], [], [review.pk])
-    models.Review.objects.filter(pk=review.pk).update(due_at=clock_time.now())
+
+    def again() -> tuple[list[int], list[int]]:
+        return mine(rolf), mine(reviewer)
+
+    asked = models.Review.objects.filter(pk=review.pk)
+    asked.update(quorum=2)  # more than are on duty
+    assert again() == ([review.pk], [review.pk])
+    asked.update(quorum=1, separation=True)
+    assert again() == ([review.pk], [])
+    models.Run.objects.filter(pk=review.run_id).update(created_by=rolf)  # who can't release it then
+    assert again() == ([review.pk], [review.pk])
+    models.Run.objects.filter(pk=review.run_id).update(created_by=ada)
+    elsewhere = models.Agent.objects.create(name="elsewhere")
+    scope = models.Scope.objects.create(person=rolf, agent=elsewhere)  # it isn't there for him
+    assert again() == ([], [review.pk])
+    with pytest.raises(Invalid, match="somebody who may answer"):
+        desk.hand_over(review.pk, rolf.pk, note="Yours today.", by=Actor(user=reviewer))
+    listed = review_desk.shown(
+        models.Review.objects.annotate(put_off_until=Value(None, DateTimeField()), now=Now()).get(),
+        deciding.Viewer(user=reviewer, roles=frozenset({"reviewer"})),
+    )
+    assert listed is not None
+    assert {one.value for one in listed.people} == {ada.pk}
+    scope.delete()
+    asked.update(separation=False)
+    assert again() == ([review.pk], [])
+    asked.update(due_at=clock_time.now())
     assert mine(reviewer) == [review.pk]
     standing_in.end_shift(shift.pk, by=Actor(user=ada))
     answer(review, reviewer, "approve")  # nobody was ever kept from answering
