@@ -87,6 +87,7 @@ class Situation:
     looked: frozenset[CallId] = frozenset()
     failed_step: str = ""
     trouble: str = ""
+    unusable: str = ""  # why the model isn't asked again: its replies so far can't be used
     left: Mapping[str, int] = field(default_factory=dict)
     room: int | None = None  # so many new questions may be opened; None: it wasn't asked
 
@@ -190,6 +191,8 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         return Fail(cause=now.failed_step)
     if calls:
         return Finish(call=calls[0])
+    if now.unusable:
+        return Fail(cause=now.unusable)
     if now.lacks(ONE_REPLY):
         return Refill(need=ONE_REPLY)
     return CallModel()

@@ -178,6 +178,10 @@ def _reply(state: State, entry: Line) -> State:
     return replace(state, counters=counters, calls=calls, plan=_active(state.plan, active))
 
 
+def _summary(state: State, entry: Line) -> State:
+    return replace(state, counters=state.counters.paid(entry.content["usage"]))
+
+
 def _reopened(state: State, entry: Line) -> State:
     """Return the state with a call that no reply of this run proposed: open at the cut, or asked for by a person.
 
@@ -284,6 +288,7 @@ _LINES: dict[str, Callable[[State, Line], State]] = {
     lifecycle.EntryKind.INPUT: _input,
     lifecycle.EntryKind.CORRECTION: _input,
     lifecycle.EntryKind.REPLY: _reply,
+    lifecycle.EntryKind.SUMMARY: _summary,
     lifecycle.EntryKind.CALL: _reopened,
     lifecycle.EntryKind.PLAN: _plan,
     lifecycle.EntryKind.MARK: lambda state, line: _mark(state, line.content["step"], line.content["state"]),

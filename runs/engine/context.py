@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
-from runs import exact, models, redaction
+from runs import exact, lifecycle, models, redaction, state
 from runs.engine import secrets
+from runs.models import paths
+from runs.providers import prompts
 from runs.tools import filerefs
 from runs.tools.contract import FileRef
 from runs.transitions import starts
@@ -50,6 +52,17 @@ class Context:
         if blob is None or exact.digest_bytes(content) != ref.sha256:
             raise FileNotFoundError(f"The file {ref.path!r} is not kept here under that digest.")
         return content
+
+    def result(self, handle: int) -> str:
+        """Return the text of a result on this run's path; LookupError where there is none."""
+        run = models.Run.objects.only("id", "path").get(pk=self._run_id)
+        line = models.Entry.objects.filter(
+            run=paths.holder(run, handle), position=handle, kind=lifecycle.EntryKind.RESULT
+        ).first()
+        value = None if line is None else state.value_of(line.content)
+        if value is None:
+            raise LookupError(f"There is no result with the handle {handle}.")
+        return value if isinstance(value, str) else prompts.readable(value)
 
     def attach(self, name: str, content: bytes) -> FileRef:
         """Return the name of bytes that this call made; ValueError for more than a call may make."""

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 WINDOW = 32
 """How many open plan steps a provider sees at once."""
 
+MOST_REPAIRS = 3
+"""So often in a row a model is told why its reply can't be used; after one more a person is asked."""
+
 OPEN_STEPS = (lifecycle.Step.PENDING, lifecycle.Step.ACTIVE)
 
 _SINCE = "(SELECT reply_position FROM runs_run WHERE id = $1)"
@@ -61,6 +64,7 @@ class Frontier:
     arguments: Mapping[state.CallId, Any]
     policy: verdicts.InForce
     more: bool
+    repairs: int
     read_at: float
     read_now: datetime.datetime
     pending: carrying.Pending | None = None
@@ -99,6 +103,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
     actions = {(row.reply_position, row.call_index): row for row in rows}
     agent, force = spec(run.agent_version_id), verdicts.of_installation(installation)
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
+    repairs, unusable = _repairs(lines)
     asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
     situation = planner.Situation(
         state=current,
@@ -120,6 +125,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         looked=looked,
         failed_step=_failed(run),
         trouble=run.error,
+        unusable=unusable,
         pins=_pinned(run, agent),
         approve_plan=read_first,
         plan_asked=asked,
@@ -135,6 +141,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         arguments=_arguments(tail),
         policy=force,
         more=len(current.plan) == WINDOW,
+        repairs=repairs,
         read_at=read_at,
         read_now=now,
     )
@@ -258,6 +265,21 @@ def tools(
             continue
         found[call.tool] = planner.ToolFacts(protection=tool.protection, key_window=tool.key_window)
     return found
+
+
+def _repairs(lines: Iterable[state.Line]) -> tuple[int, str]:
+    """Return how many replies in a row could not be used, and why the model isn't asked again, if it isn't."""
+    number, why = 0, ""
+    for line in lines:
+        content = line.content
+        if line.kind == lifecycle.EntryKind.MESSAGE and content.get("code") == "repair":
+            number = content["number"]
+            why = content["text"] if content["final"] else ""
+            if not why and number > MOST_REPAIRS:
+                why = f"The model's replies could not be used {number} times in a row: {content['cause']}."
+        elif line.kind == lifecycle.EntryKind.NOTE and content.get("reopened"):
+            number, why = 0, ""
+    return number, why
 
 
 def _retries(tail: list[state.Line]) -> dict[state.CallId, datetime.datetime]:

@@ -53,33 +53,34 @@ def book_lost_call(claim: steps.Claim, request_of: Callable[[frontiers.Frontier]
     except contract.ProviderError:  # then it could not have been called either
         return
     if _costs(most):
-        steps.book_call(claim, _as_json(most), lost_by=claim.fence - 1)
+        steps.book_call(claim, as_json(most), lost_by=claim.fence - 1)
 
 
 def book_given_up(claim: steps.Claim, provider: contract.Provider, request: contract.Request) -> None:
     """Book what a call may have cost whose answer this worker no longer waits for."""
     most = provider.estimate(request)
     if _costs(most):
-        steps.book_call(claim, _as_json(most), lost_by=claim.fence)
+        steps.book_call(claim, as_json(most), lost_by=claim.fence)
 
 
 def book_unusable(claim: steps.Claim, real: contract.Usage) -> None:
     """Book what a reply has cost that can't be stored as one."""
     if _costs(real):
-        steps.book_call(claim, _as_json(real), lost_by=None)
+        steps.book_call(claim, as_json(real), lost_by=None)
 
 
 def tell_late(claim: steps.Claim, real: contract.Usage) -> None:
     """Say what a reply has cost that came after its worker had lost the run."""
     if _costs(real):
-        usage.late(claim.run_id, fence=claim.fence, usage=_as_json(real))
+        usage.late(claim.run_id, fence=claim.fence, usage=as_json(real))
 
 
 def _costs(found: contract.Usage) -> bool:
     return bool(found.tokens_in or found.tokens_out or found.cost_micro or found.cost_micro is None)
 
 
-def _as_json(found: contract.Usage) -> dict[str, Any]:
+def as_json(found: contract.Usage) -> dict[str, Any]:
+    """Return a usage as the log tells it."""
     return {
         "tokens_in": found.tokens_in,
         "tokens_out": found.tokens_out,

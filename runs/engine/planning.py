@@ -14,7 +14,9 @@ from runs.transitions.steps import guards
 def change(front: frontiers.Frontier, arguments: Any) -> steps.Change:
     """Return the change that a `plan` call asks for; refuse (ValueError) with one sentence what may not be changed."""
     found = _asked_for(arguments, known=frozenset(step.id for step in front.situation.state.plan))
-    if found.skip is None:
+    if found.done:
+        _check_done(front, found.done)
+    elif found.skip is None:
         _check_ids(front, found)
     _check_locks(front, found)
     return found
@@ -31,6 +33,11 @@ def _asked_for(arguments: Any, *, known: frozenset[str]) -> steps.Change:
             raise ValueError(f"there is no open step {name!r} to {key}.")
     if arguments.get("skip") is not None:
         return steps.Change(skip=arguments["skip"], reason=reason)
+    done = arguments.get("done")
+    if done is not None:
+        if not isinstance(done, list) or not done or not all(isinstance(name, str) for name in done):
+            raise ValueError("'done' must be a list of step ids.")
+        return steps.Change(done=tuple(dict.fromkeys(done)), reason=reason)
     raw = arguments.get("steps")
     if not isinstance(raw, list):
         raise ValueError("'steps' must be a list.")
@@ -50,6 +57,14 @@ def _check_ids(front: frontiers.Frontier, change: steps.Change) -> None:
         twice = rows.values_list("key", flat=True).first()
     if twice is not None:
         raise ValueError(f"the step id {twice!r} stands twice.")
+
+
+def _check_done(front: frontiers.Frontier, names: tuple[str, ...]) -> None:
+    """Refuse to mark what is no open step."""
+    rows = models.PlanStep.objects.filter(run=front.run, key__in=names, state__in=frontiers.OPEN_STEPS)
+    unknown = sorted(set(names) - set(rows.values_list("key", flat=True)))
+    if unknown:
+        raise ValueError(f"there is no open step {unknown[0]!r} to mark as done.")
 
 
 def _check_locks(front: frontiers.Frontier, change: steps.Change) -> None:

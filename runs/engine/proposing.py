@@ -16,10 +16,12 @@ from runs.engine import (
     carrying,
     gates,
     history,
+    modelling,
     outside,
     paying,
     planning,
     preparing,
+    prompting,
     refused,
     results,
     secrets,
@@ -66,11 +68,22 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
     except outside.Dropped:
         paying.book_given_up(claim, provider, request)
         raise
+    except contract.ProviderError as error:
+        if error.maybe_paid:
+            paying.book_given_up(claim, provider, request)
+        raise
     except outside.OutOfTime as error:
         paying.book_given_up(claim, provider, request)
         raise contract.ProviderError(
             f"The provider did not answer within {timeout:.0f} seconds.", retryable=True
         ) from error
+    if request.prompt is not None:
+        carrying.settle(front)
+        if request.prompt.upto is not None:
+            modelling.store_summary(front, request.prompt, reply)
+        else:
+            _store(front, modelling.fewer(reply, MAX_CALLS), beat)
+        return None
     unusable = _unusable(reply)
     if unusable:
         carrying.settle(front)
@@ -115,6 +128,8 @@ def _record(
         tokens_out=reply.usage.tokens_out,
         cost_micro=reply.usage.cost_micro,
         policy_version=front.policy.version,
+        extra=modelling.kept(reply),
+        repair=modelling.repair(front, reply, checked),
     )
 
 
@@ -137,7 +152,8 @@ def is_pure(front: frontiers.Frontier) -> bool:
 def request_of(front: frontiers.Frontier) -> contract.Request:
     """Return all that the next reply may depend on. Refuses contract.ProviderError."""
     now = front.situation.state
-    names = providers.get(front.agent.provider).references(front.agent, now.plan)
+    provider = providers.get(front.agent.provider)
+    names = provider.references(front.agent, now.plan)
     return contract.Request(
         agent=front.agent,
         input=now.input,
@@ -145,6 +161,8 @@ def request_of(front: frontiers.Frontier) -> contract.Request:
         plan=now.plan,
         results=results.of(front.run, names),
         replies=now.counters.steps,
+        prompt=prompting.prompt(front) if provider.prompted else None,
+        secret=partial(prompting.secret_of, front),
     )
 
 
@@ -181,6 +199,8 @@ def check(
         arguments = exact.stored(exact.canonical(call.arguments))
     except exact.NotExact as error:
         return _refused(call, None, f"{call.tool}: {error}")
+    if call.malformed:
+        return _refused(call, arguments, f"{call.tool}: {call.malformed}")
     if call.tool == contract.PLAN:
         try:
             change = planning.change(front, arguments)
@@ -195,16 +215,18 @@ def check(
             plan=change,
         )
     if call.tool == contract.FINISH:
-        return _finish(call, arguments, earlier)
+        return _finish(front, call, arguments, earlier)
     if call.tool == contract.ASK:
         return asking.proposed(call, arguments)
-    if call.tool not in front.agent.tools:
+    if not modelling.has_tool(front, call.tool):
         return _refused(call, arguments, f"This agent has no tool named {call.tool!r}.")
     try:
         tool = registry.get(call.tool)
         text = preparing.settled(tool, arguments, keep=files.keeper(front.run.input))
     except (registry.UnknownTool, BadArguments) as error:
         return _refused(call, arguments, str(error))
+    if tool.risk() and modelling.unplanned(front, earlier):
+        return _refused(call, arguments, f"{call.tool}: {modelling.PLAN_FIRST}")
     arguments = exact.stored(text)
     args = tool.parse(arguments)
     if unfit := secrets.refusal(arguments, agent=front.agent.name, tool=tool.name):
@@ -261,11 +283,15 @@ def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Propos
     )
 
 
-def _finish(call: contract.Call, arguments: Any, earlier: list[steps.Proposed]) -> steps.Proposed:
+def _finish(
+    front: frontiers.Frontier, call: contract.Call, arguments: Any, earlier: list[steps.Proposed]
+) -> steps.Proposed:
     if not isinstance(arguments, Mapping) or not isinstance(arguments.get("summary"), str):
         return _refused(call, arguments, "finish: the arguments need a 'summary' text.")
     if any(sibling.tool == contract.FINISH and not sibling.refusal for sibling in earlier):
         return _refused(call, arguments, "finish: a reply may finish only once.")
+    if unfit := modelling.unfit(front, arguments.get("result")):
+        return _refused(call, arguments, f"finish: the result doesn't fit. {unfit}")
     return steps.Proposed(
         tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control"
     )

@@ -96,7 +96,7 @@ class Log:
             self._tools |= {(entry.position, at): call["tool"] for at, call in enumerate(content["calls"])}
         elif entry.kind == lifecycle.EntryKind.CALL:
             self._tools[content["call"][0], content["call"][1]] = content["tool"]
-        elif entry.kind == lifecycle.EntryKind.NOTE and "usage" in content:
+        elif entry.kind in {lifecycle.EntryKind.NOTE, lifecycle.EntryKind.SUMMARY} and "usage" in content:
             self.used = self.used.paid(content["usage"], content.get("instead"))
         elif entry.kind == lifecycle.EntryKind.NOTE and content.get("code") == advances.SETTLED:
             for account, spent, held in content["accounts"]:

@@ -31,6 +31,7 @@ class Playbook:
 
     name = "playbook"
     local = True
+    prompted = False
 
     def references(self, agent: contract.AgentSpec, plan: tuple[state.PlanStep, ...]) -> frozenset[str]:
         """Return the step and group ids that the next open step reads."""

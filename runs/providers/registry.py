@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runs.providers import contract, playbook, playbook_format, playbook_order, replay
+from runs.providers import contract, llm, playbook, playbook_format, playbook_order, replay
 from runs.providers.playbook_order import Doubt as Doubt
 
 _PROVIDERS: dict[str, contract.Provider] = {
-    provider.name: provider for provider in (playbook.Playbook(), replay.Replay())
+    provider.name: provider for provider in (playbook.Playbook(), replay.Replay(), llm.Llm())
 }
 
 

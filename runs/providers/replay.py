@@ -35,6 +35,7 @@ class Replay:
 
     name = "replay"
     local = True
+    prompted = False
 
     def references(self, agent: contract.AgentSpec, plan: tuple[state.PlanStep, ...]) -> frozenset[str]:
         """Return nothing: what was recorded doesn't depend on results."""

@@ -19,8 +19,9 @@ from runs.transitions.steps.receipt import did_not_happen, doubt, happened, read
 from runs.transitions.steps.refill import refill
 from runs.transitions.steps.renewal import ask_pins, overtake, settle_pins
 from runs.transitions.steps.reopen import Opened, Progress, reopen
-from runs.transitions.steps.reply import Proposed, Record, Verdict, reply
+from runs.transitions.steps.reply import Proposed, Record, Repair, Verdict, reply
 from runs.transitions.steps.simulate import Simulated, simulate, suppose
+from runs.transitions.steps.summaries import summarise
 from runs.transitions.steps.undos import Checked, asked
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Progress",
     "Proposed",
     "Record",
+    "Repair",
     "Simulated",
     "Taken",
     "Verdict",
@@ -66,6 +68,7 @@ __all__ = [
     "reply",
     "settle_pins",
     "simulate",
+    "summarise",
     "suppose",
     "unknown",
     "wait",

@@ -17,11 +17,12 @@ from runs.transitions.steps._statement import Work
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A change of plan: all steps anew, the step `replace` exchanged for `steps`, or the step `skip` skipped."""
+    """A change of plan: all open steps anew, `replace` exchanged for `steps`, `skip` skipped, or these `done`."""
 
     steps: tuple[Mapping[str, Any], ...] = ()
     replace: str | None = None
     skip: str | None = None
+    done: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -30,9 +31,13 @@ def apply(work: Work, call: CallId, change: Change) -> None:
     if change.skip is not None:
         mark(work, change.skip, lifecycle.Step.SKIPPED)
         text = f"Step {change.skip} skipped."
+    elif change.done:
+        for name in change.done:
+            mark(work, name, lifecycle.Step.DONE)
+        text = f"Done: {', '.join(change.done)}."
     else:
         kept = _kept(work.run, change)
-        write(work.run, work.log, replace(change, steps=kept.steps))
+        write(work.run, work.log, replace(change, steps=(*_over(work.run, change), *kept.steps)))
         text = " ".join([f"Plan version {work.run.plan_version} saved.", *kept.notes])
     closing.close(
         work, call, step=None, status=lifecycle.Action.SUCCEEDED, text=text, ran=False, boundary=None
@@ -99,6 +104,15 @@ def definitions(run: models.Run, **only: Any) -> list[dict[str, Any]]:
     """Return the steps of the current plan, or some of them, as a version holds them."""
     rows = models.PlanStep.objects.filter(run=run, **only).order_by("order").only("key", "title", "body")
     return [{"id": row.key, "title": row.title, "body": row.body} for row in rows]
+
+
+def _over(run: models.Run, change: Change) -> list[dict[str, Any]]:
+    """Return the steps that are over, which stay in a whole new plan unless it names them itself."""
+    if change.replace is not None or not run.plan_version:
+        return []
+    named = {step["id"] for step in change.steps}
+    over = definitions(run, state__in=set(lifecycle.Step) - {lifecycle.Step.PENDING, lifecycle.Step.ACTIVE})
+    return [step for step in over if step["id"] not in named]
 
 
 def _kept(run: models.Run, change: Change) -> guards.Kept:

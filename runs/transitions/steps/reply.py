@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from runs import exact, lifecycle, models
@@ -51,8 +51,21 @@ class Proposed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What a model is told about a reply of its own that can't be used; the `number`th in a row.
+
+    A `final` one is told to people: the run fails with these words.
+    """
+
+    cause: str
+    text: str
+    number: int
+    final: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
-    """A reply as it is stored."""
+    """A reply as it is stored, with `extra` beside its own content."""
 
     text: str
     calls: tuple[Proposed, ...]
@@ -61,6 +74,7 @@ class Record:
     cost_micro: int | None
     policy_version: int | None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    repair: Repair | None = None
 
 
 def reply(claim: Claim, record: Record) -> None:
@@ -86,13 +100,16 @@ def write(work: Work, record: Record) -> None:
     # there the verdict is a line of its own.
     judged = not run.path and run.mode == models.Run.Mode.LIVE
     calls = [described(call, policy=record.policy_version if judged else None) for call in record.calls]
-    line = work.log.append(lifecycle.EntryKind.REPLY, {"text": record.text, "calls": calls, "usage": usage})
+    content = {"text": record.text, "calls": calls, "usage": usage, **record.extra}
+    line = work.log.append(lifecycle.EntryKind.REPLY, content)
     run.reply_position = line.position
     for index, call in enumerate(record.calls):
         if call.step:
             work.step(call.step, state=lifecycle.Step.ACTIVE, reply_position=line.position, call_index=index)
     for index, call in enumerate(record.calls):
         propose(work, (line.position, index), call, record.policy_version, judged=judged)
+    if record.repair is not None:
+        work.log.append(lifecycle.EntryKind.MESSAGE, {"code": "repair", **asdict(record.repair)})
     boundary = _boundary(work, record)
     if boundary is not None:  # at the end of the commit: a cut amid it would leave half of the reply undone
         work.log.checkpoint(boundary)
@@ -100,9 +117,9 @@ def write(work: Work, record: Record) -> None:
 
 
 def _boundary(work: Work, record: Record) -> str | None:
-    """Return what makes the reply's last line a checkpoint: a new plan, a skipped step, or an effect closed at once."""
+    """Return what makes the reply's last line a checkpoint: a new plan, a step that is over, or an effect that is."""
     changes = [call.plan for call in record.calls if call.plan is not None and not call.refusal]
-    if any(change.skip is None for change in changes):
+    if any(change.skip is None and not change.done for change in changes):
         return lifecycle.Boundary.PLANNED
     if changes:
         return lifecycle.Boundary.PLAN_STEP
