@@ -211,6 +211,8 @@ CKPTSITE_MAIL_DIR = _data.mail
 CKPTSITE_NOTICES_DIR = _data.notices  # not among the agents' letters
 # Folder whose files an agent may name by path; without it only those that a run was given.
 CKPTSITE_FILES_DIR = env.text("CKPTSITE_FILES_DIR")
+# File that names MCP servers, whose tools agents may call once a person has accepted them.
+CKPTSITE_MCP = env.text("CKPTSITE_MCP")
 CKPTSITE_LEDGER = _data.ledger
 # Which of the built-in tools may reach what: without it those that reach anything are off.
 CKPTSITE_TOOLS = env.document("CKPTSITE_TOOLS", CKPTSITE_DATA / "tools.toml")

@@ -231,6 +231,12 @@ def shift_for(user: Person, shift_id: int) -> models.Shift:
     return _one(models.Shift.objects.filter(pk=shift_id).first(), "shift", shift_id)
 
 
+def mcp_tool_for(user: Person, tool_id: int) -> models.McpTool:
+    """Return a tool of an MCP server. Refuses 404 where there is none."""
+    see(user)
+    return _one(models.McpTool.objects.filter(pk=tool_id).first(), "tool", tool_id)
+
+
 def _one(row: Row | None, what: str, number: int) -> Row:
     if row is None:
         raise Http404(f"There is no {what} {number} here.")

@@ -12,8 +12,10 @@ class RunsConfig(AppConfig):
 
     def ready(self) -> None:
         from runs import seed  # noqa: PLC0415 needs the models, which are ready only now
+        from runs.mcp import offering  # noqa: PLC0415 the same
         from runs.tools import registry  # noqa: PLC0415 the same
 
         # Seed rows come after every migrate and after every flush; a data migration's rows would not survive a flush.
         post_migrate.connect(seed.after_migrate, sender=self, dispatch_uid="runs.seed")
         registry.autodiscover()
+        offering.offer()

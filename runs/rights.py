@@ -30,6 +30,7 @@ class Act(StrEnum):
     SWITCH = "switch"
     BUDGETS = "budgets"
     SECRETS = "secrets"
+    TOOLS = "tools"
     POLICIES = "policies"
     PEOPLE = "people"
     BREAK_GLASS = "break_glass"
@@ -53,6 +54,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.SWITCH: frozenset({ADMIN}),
     Act.BUDGETS: frozenset({ADMIN}),
     Act.SECRETS: frozenset({ADMIN}),
+    Act.TOOLS: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
     Act.BREAK_GLASS: frozenset({ADMIN}),

@@ -11,6 +11,7 @@ from runs.models.day_budget import DayBudget
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
+from runs.models.mcp import McpTool
 from runs.models.notice import Delivery, Endpoint, Notice, NoticeSettings, SlackLink
 from runs.models.occurrence import Evidence, Occurrence
 from runs.models.pins import Contract, Pins
@@ -52,6 +53,7 @@ __all__ = [
     "Handover",
     "Installation",
     "Invitation",
+    "McpTool",
     "Notice",
     "NoticeSettings",
     "Occurrence",

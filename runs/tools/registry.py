@@ -1,10 +1,10 @@
-"""The tools by name: a closed list, found once at start-up in the built-ins and in each app's `tools.py`."""
+"""The tools by name: found once at start-up in the built-ins and each app's `tools.py`, and those of sources."""
 
 from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from django.apps import apps
 from django.core import checks
@@ -28,6 +28,25 @@ class Off:
 
 
 _off: dict[str, Off] = {}
+
+
+class Source(Protocol):
+    """Tools that are known only while the site runs; their names are none of the installed ones'."""
+
+    def find(self, name: str) -> contract.Tool | None:
+        """Return the tool of this name, if there is one."""
+        ...
+
+    def all(self) -> tuple[contract.Tool, ...]:
+        """Return all of them."""
+        ...
+
+    def longest_timeout(self) -> float:
+        """Return the longest time in seconds that one call of them may take, known at start-up."""
+        ...
+
+
+_sources: list[Source] = []
 
 
 class UnknownTool(LookupError):
@@ -80,7 +99,10 @@ def get(name: str) -> contract.Tool:
     try:
         return _tools[name]
     except KeyError:
-        raise UnknownTool(f"There is no tool {name!r}.") from None
+        found = next((tool for source in _sources if (tool := source.find(name)) is not None), None)
+        if found is None:
+            raise UnknownTool(f"There is no tool {name!r}.") from None
+        return found
 
 
 def undo_of(name: str) -> contract.Tool | None:
@@ -89,14 +111,23 @@ def undo_of(name: str) -> contract.Tool | None:
     return found if isinstance(found, undo.Undo) else None
 
 
+def look_in(source: Source) -> None:
+    """Look for tools in this source too, when none of the installed ones has the name."""
+    if source not in _sources:
+        _sources.append(source)
+
+
 def all() -> tuple[contract.Tool, ...]:
     """Return every tool, by name."""
-    return tuple(tool for _, tool in sorted(_tools.items()))
+    return tuple(tool for _, tool in sorted(_tools.items())) + tuple(
+        tool for source in _sources for tool in source.all()
+    )
 
 
 def longest_timeout() -> float:
     """Return the longest time in seconds that a tool declares for one call of it, 0.0 if none declares any."""
-    return max((tool.timeout.total_seconds() for tool in _tools.values() if tool.timeout), default=0.0)
+    installed = (tool.timeout.total_seconds() for tool in _tools.values() if tool.timeout)
+    return max((*installed, *(source.longest_timeout() for source in _sources)), default=0.0)
 
 
 def autodiscover() -> None:
@@ -111,7 +142,7 @@ def autodiscover() -> None:
 @checks.register("ckptsite")
 def check(app_configs: object, **options: object) -> list[checks.CheckMessage]:
     """Return what is unsafe about the registered tools, for `manage.py check`."""
-    return [message for tool in all() for message in soundness.problems(type(tool))]
+    return [message for _, tool in sorted(_tools.items()) for message in soundness.problems(type(tool))]
 
 
 def _place(kind: type[contract.Tool]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from runs import causes, models
 from runs.transitions import desk as acts
-from runs.transitions import limits, switches
+from runs.transitions import limits, mcp, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
@@ -61,11 +61,22 @@ def put_off_and_handed(who: factories.People) -> None:
     acts.hand_over(second.pk, who.admin.pk, note="You know this customer.", by=Actor(user=who.reviewer))
 
 
+def offered_by_a_server(who: factories.People) -> None:
+    """A tool that was accepted and is another now, and one that is new."""
+    told = {"title": "", "description": "Note it.", "input": {"type": "object"}, "output": None,
+            "annotations": {"readOnlyHint": True}}  # fmt: skip
+    by = Actor(user=who.admin)
+    (note,) = mcp.seen("odd", {"note": told}, by=by)
+    mcp.accept(note.pk, digest=note.digest, by=by)
+    mcp.seen("odd", {"note": told | {"description": "Note it, and tell everybody."}, "send": told}, by=by)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_every_page(size: str, who: factories.People, house: factories.House, sit: Sit) -> None:
     questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
+    offered_by_a_server(who)
     factories.second(who)
     switches.pause_agent("receivables", True, reason="Wrong letterhead.", by=Actor(user=who.admin))
     some = {"steps": 200, "cost_micro": 2_500_000, "calls:email.send": 0}
@@ -96,7 +107,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]
-    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/"]
+    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/", "/mcp/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

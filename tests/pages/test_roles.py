@@ -46,6 +46,7 @@ ONLY_POST = {
     "run-resume": {"operator", "admin"},
     "run-stop": {"reviewer", "operator", "admin"},
     "run-retry": {"operator", "admin"},
+    "mcp-accept": {"admin"},
     "run-undo": {"reviewer", "operator", "admin"},
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
@@ -104,7 +105,7 @@ def address(name: str, house: factories.House) -> str:
     if name == "openid_connect_callback":
         return reverse(name, args=["sso"])
     if name in {
-        "view-change", "token-revoke", "delegation-end", "shift-end", "endpoint-act", "delivery-again",
+        "mcp-accept", "view-change", "token-revoke", "delegation-end", "shift-end", "endpoint-act", "delivery-again",
         "mfa_remove_webauthn",
     }:  # fmt: skip
         return reverse(name, args=[1])
@@ -261,17 +262,10 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif name == "delivery-again":
             assert response.status_code == 409  # there is none that was given up
         elif name in {
-            "run-undo",
-            "run-retry",
-            "run-take-over",
-            "run-verify",
-            "view-change",
-            "token-revoke",
-            "delegation-end",
-            "shift-end",
-            "endpoint-act",
-            "mfa_remove_webauthn",
-        }:
+            "run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke", "delegation-end",
+            "shift-end", "endpoint-act",
+            "mfa_remove_webauthn", "mcp-accept",
+        }:  # fmt: skip
             assert response.status_code == 404  # nothing of that number is there
         elif name in {"review-snooze", "review-hand-over", "view-save", "notice-test", "outgoing-member"}:
             assert response.status_code == 422  # no time, nobody, nothing named

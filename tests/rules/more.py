@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runs import models
-from runs.transitions import limits, secrets
+from runs.transitions import limits, mcp, secrets
 from runs.transitions.actor import Actor
 from tests import factories
 
@@ -16,7 +16,20 @@ Scene = tuple[models.User, list[str], Callable[[Actor], Any]]
 def scenes(who: factories.People) -> dict[str, Scene]:
     """For each act: who may do it, the lines that it leaves, and how it is done."""
     uses = [("*", "email.send")]
+    described: dict[str, Any] = {
+        "title": "",
+        "description": "",
+        "input": {},
+        "output": None,
+        "annotations": {},
+    }
+    (offered,) = mcp.seen("odd", {"note": described}, by=Actor(user=None, channel="shell"))
     return {
+        "mcp.accept": (
+            who.admin,
+            ["mcp.accepted"],
+            lambda by: mcp.accept(offered.pk, digest=offered.digest, by=by),
+        ),
         "limits.set_limits": (
             who.admin,
             ["budget.set"],

@@ -1,0 +1,1 @@
+"""Tools of MCP servers: real servers, and an odd one of our own."""

@@ -1,0 +1,281 @@
+"""MCP servers: seen, accepted, called under review, changed, dead, slow, and wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import management
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import Settings
+
+from runs import models, seed
+from runs.engine import verifier
+from runs.mcp import kinds, offering, servers, sessions
+from runs.providers import declared
+from runs.tools import contract, registry
+from runs.transitions import starts
+from runs.transitions.actor import Actor
+from tests import factories
+from tests.engine.conftest import answer, go, only_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+READ = {"effect": "read"}
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def site(tmp_path: Path, settings: Settings) -> Iterator[Callable[..., str]]:
+    """Name servers in a file, and look what they offer; afterwards none of them is left."""
+
+    def look(**named: Any) -> str:
+        path = tmp_path / "servers.json"
+        path.write_text(json.dumps({"mcpServers": named}))
+        servers._read.cache_clear()
+        settings.CKPTSITE_MCP = str(path)
+        offering.OFFERING.forget()
+        said = io.StringIO()
+        management.call_command("mcp", "look", stdout=said)
+        offering.OFFERING.forget()
+        return said.getvalue()
+
+    yield look
+    sessions.close()
+    offering.OFFERING.forget()
+
+
+def odd(folder: Path, **tools: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-m", "tests.mcp.odd", str(folder)], "cwd": str(Path.cwd()),
+            "tools": tools}  # fmt: skip
+
+
+def accept(*names: str) -> None:
+    people = models.User.objects.filter(username="admin-1")
+    by = people.first() or factories.person("admin-1", "admin")
+    management.call_command("mcp", "accept", *names, by=by.get_username(), stdout=io.StringIO())
+    offering.OFFERING.forget()
+
+
+def start(*calls: tuple[str, dict[str, Any]]) -> models.Run:
+    seed.register(
+        declared.Agent(
+            name="caller",
+            title="Caller",
+            provider="replay",
+            definition={
+                "replies": [{"calls": [{"tool": tool, "arguments": given}]} for tool, given in calls]
+            },
+            tools=tuple(dict.fromkeys(tool for tool, _ in calls)),
+            input_schema={"type": "object", "properties": {}},
+        )
+    )
+    operator = models.User.objects.filter(username="operator-1").first()
+    by = Actor(user=operator or factories.person("operator-1", "operator"))
+    return starts.start_run(
+        "caller", input={}, title="Call it", by=by, token=f"t{models.Run.objects.count()}"
+    )
+
+
+def reviewer() -> models.User:
+    return models.User.objects.filter(username="rita").first() or factories.person("rita", "reviewer")
+
+
+def results(run: models.Run) -> list[Any]:
+    lines = models.Entry.objects.filter(run=run, kind="result").order_by("position")
+    return [(line.content["status"], line.content["text"], line.content.get("value")) for line in lines]
+
+
+def test_a_real_server_reads_freely_where_the_operator_says_so_and_commits_once_where_a_person_does(
+    site: Callable[..., str], tmp_path: Path
+) -> None:
+    repository = tmp_path / "repository"
+    git = ["git", "-C", str(repository), "-c", "user.name=A", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    for key, value in (("user.name", "A"), ("user.email", "a@example.com")):
+        subprocess.run([*git, "config", key, value], check=True)
+    (repository / "letter.txt").write_text("Dear Ann")
+    subprocess.run([*git, "add", "letter.txt"], check=True)
+    clock = {
+        "command": sys.executable,
+        "args": ["-m", "mcp_server_time"],
+        "tools": {"get_current_time": READ},
+    }
+    said = site(
+        git={
+            "command": sys.executable,
+            "args": ["-m", "mcp_server_git"],
+            "tools": {"git_status": READ, "git_commit": {"decisive": ["message"], "identity": ["message"]}},
+        },
+        clock=clock,
+    )
+    assert "mcp.git.git_commit" in said
+    with pytest.raises(registry.UnknownTool):
+        registry.get("mcp.git.git_commit")  # nobody has accepted it
+    accept("mcp.git.git_status", "mcp.git.git_commit", "mcp.clock.get_current_time")
+    assert (registry.get("mcp.git.git_status").risk(), registry.get("mcp.git.git_commit").risk()) == (0, 3)
+
+    where = {"repo_path": str(repository)}
+    run = go(
+        start(
+            ("mcp.clock.get_current_time", {"timezone": "Europe/Vienna"}),
+            ("mcp.git.git_status", where),
+            ("mcp.git.git_commit", where | {"message": "A letter"}),
+        )
+    )
+    assert "Europe/Vienna" in results(run)[0][2]["text"]
+    assert "letter.txt" in results(run)[1][2]["text"]
+    review = only_review(run)
+    assert review.content["retype"] == {"field": "message", "value": "A letter"}
+    log = [*git, "log", "--format=%s"]
+    assert not subprocess.run(log, check=False, capture_output=True).stdout
+    answer(review, reviewer(), "approve")
+    assert go(run).status == "succeeded"
+    assert subprocess.run(log, check=True, capture_output=True, text=True).stdout == "A letter\n"
+    verifier.verify()
+
+
+def test_a_change_stops_a_tool_until_somebody_has_read_and_accepted_it(
+    site: Callable[..., str], tmp_path: Path
+) -> None:
+    look = {"note": READ}
+    assert "mcp.odd.note" in site(odd=odd(tmp_path, **look))
+    accept("mcp.odd.note")
+    run = start(("mcp.odd.note", {"text": "one"}), ("mcp.odd.note", {"text": "two"}))
+    (tmp_path / "words").write_text("Note a text, and send it to everybody.")
+    sessions.close()  # the server is begun anew, and is another now
+    run = go(run)
+    assert not (tmp_path / "done").exists()
+    assert all("otherwise than it was accepted" in text for _, text, _ in results(run)[:2])
+
+    site(odd=odd(tmp_path, **look))
+    with pytest.raises(registry.UnknownTool):
+        registry.get("mcp.odd.note")
+    row = models.McpTool.objects.get(name="note", offered=True)
+    admin, client = models.User.objects.get(username="admin-1"), Client()
+    client.force_login(admin)
+    page = client.get(reverse("mcp")).content.decode()
+    assert "send it to everybody" in page
+    assert "What is different from what was accepted" in page
+    stale = client.post(reverse("mcp-accept", args=[row.pk]), {"digest": "0" * 64})
+    assert stale.status_code == 409
+    assert client.post(reverse("mcp-accept", args=[row.pk]), {"digest": row.digest}).status_code in {302, 303}
+    offering.OFFERING.forget()
+    assert registry.get("mcp.odd.note").version == 2
+    verifier.verify()
+
+
+def test_what_the_server_leaves_open_is_asked_and_never_guessed(
+    site: Callable[..., str], tmp_path: Path
+) -> None:
+    quick = {"seconds": 3.0}
+    site(odd=odd(tmp_path, hang=quick, picture=READ, ask={"errors_prove_nothing_done": True}))
+    accept(*(f"mcp.odd.{name}" for name in ("note", "die", "hang", "fail", "picture", "ask")))
+    tool = registry.get("mcp.odd.note")
+    assert (tool.risk(), tool.effect, tool.protection) == (3, "irreversible", "unprotected")
+    done = tmp_path / "done"
+
+    for name in ("die", "hang", "fail"):
+        run = go(start((f"mcp.odd.{name}", {"text": name})))
+        answer(only_review(run), reviewer(), "approve")
+        run = go(run)
+        doubt = only_review(run)
+        assert (doubt.kind, run.status) == ("in_doubt", "waiting"), name
+    assert done.read_text().split() == ["die", "hang"]  # each once: nothing was sent again
+
+    run = go(start(("mcp.odd.note", {"text": "after"}), ("mcp.odd.picture", {"text": "xy"}),
+                   ("mcp.odd.ask", {"text": "both"})))  # fmt: skip
+    answer(only_review(run), reviewer(), "approve")  # the server that died is begun anew
+    run = go(run)
+    answer(only_review(run), reviewer(), "approve")
+    run = go(run)
+    noted, picture, asked, _ = results(run)
+    assert noted[:2] == ("succeeded", "note: Noted after.")
+    names = [file["path"] for file in picture[2]["files"]]
+    assert [name.rpartition(".")[2] for name in names] == ["png", "txt"]
+    assert "Really both?" in asked[1]
+    assert done.read_text().split() == ["die", "hang", "after"]
+    verifier.verify()
+
+
+def test_over_http_too(site: Callable[..., str], tmp_path: Path) -> None:
+    port = free_port()
+    server = subprocess.Popen([sys.executable, "-m", "tests.mcp.odd", str(tmp_path), str(port)])
+    try:
+        deadline = 100
+        while deadline:
+            try:
+                said = site(web={"url": f"http://127.0.0.1:{port}/mcp", "tools": {"note": READ}})
+                break
+            except management.CommandError:
+                deadline -= 1
+        assert "mcp.web.note" in said
+        accept("mcp.web.note")
+        run = go(start(("mcp.web.note", {"text": "over http"})))
+        assert run.status == "succeeded", results(run)
+        assert (tmp_path / "done").read_text() == "over http\n"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize(
+    ("said", "hints", "wanted"),
+    [
+        ({}, {"readOnlyHint": True}, ("irreversible", 3)),
+        ({"effect": "read"}, {}, ("read", 0)),
+        ({"effect": "read"}, {"readOnlyHint": False}, ("irreversible", 3)),
+        ({"effect": "reversible", "tier": 1}, {"destructiveHint": True}, ("irreversible", 3)),
+        ({"effect": "reversible"}, {"destructiveHint": False}, ("reversible", 1)),
+        ({"effect": "irreversible", "tier": 2}, {}, ("irreversible", 2)),
+        ({"effect": "irreversible", "tier": 0}, {}, ("irreversible", 1)),
+    ],
+)
+def test_annotations_only_ever_make_it_worse(
+    said: dict[str, Any], hints: dict[str, bool], wanted: tuple[str, int]
+) -> None:
+    effect, tier = kinds.declared(servers.Said.model_validate(said), hints)
+    assert (effect.value, tier) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"mcpServers": {"A b": {"command": "x"}}}', '{"mcpServers": {"a": {}}}',
+     '{"mcpServers": {"a": {"command": "x", "url": "http://y"}}}', '{"mcpServers": {"a": {"url": "file:///x"}}}',
+     '{"mcpServers": {"a": {"command": "x", "tools": {"t": {"effect": "none"}}}}}'],
+)  # fmt: skip
+def test_a_file_that_is_none_gets_one_sentence(text: str) -> None:
+    with pytest.raises(servers.BadServers) as refused:
+        servers.read(text)
+    assert str(refused.value).count("\n") == 0
+
+
+def test_arguments_must_fit_the_servers_own_schema() -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+    class Fitting(kinds.Arguments):
+        given = schema
+
+    class Note(contract.Tool):
+        name = "mcp.odd.note"
+        effect = contract.Effect.READ
+        Arguments = Fitting
+
+    assert Note.schema() == schema
+    assert Note.settled({"text": "a", "extra": [1, {"b": None}]}) == '{"extra":[1,{"b":null}],"text":"a"}'
+    wrongs: list[Any] = [{}, {"text": 1}, [], None]
+    for wrong in wrongs:
+        with pytest.raises(contract.BadArguments):
+            Note.settled(wrong)
