@@ -7,7 +7,7 @@ import gc
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -41,6 +41,16 @@ LONGEST = "test_crash.py"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first, the longest before all, so that both workers end together."""
     items.sort(key=lambda item: (item.path.name != LONGEST, item.path.parent.name not in LONG))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Hardly anything of what is loaded for the tests is garbage: the collector takes a break."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tests import architecture
@@ -38,8 +39,9 @@ class Maker:
     suffixes: set[str] = field(default_factory=set)
 
 
+@cache
 def names(*places: str) -> tuple[str, ...]:
-    """Return every point that the source can reach, sorted."""
+    """Return every point that the source can reach, sorted; read once, for the table is made of it at each start."""
     trees = [
         ast.parse(path.read_text(encoding="utf-8")) for path in architecture.modules(*(places or PLACES))
     ]
@@ -48,28 +50,47 @@ def names(*places: str) -> tuple[str, ...]:
 
 def names_in(trees: list[ast.Module]) -> set[str]:
     """Return every point of these modules."""
-    makers = _makers(trees)
+    calls, functions = _read(trees)
+    makers = _makers(functions)
     found: set[str] = set()
-    for tree in trees:
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            text = _constant(call.args[0]) if _called(call) == "reach" and call.args else None
-            if text is not None:
-                found.add(text)
-            maker = makers.get(_called(call))
-            given = _constant(_argument(call, maker)) if maker is not None else None
-            if maker is not None and given is not None:
-                found |= {f"{given}{suffix}" for suffix in maker.suffixes}
+    for call in calls:
+        text = _constant(call.args[0]) if _called(call) == "reach" and call.args else None
+        if text is not None:
+            found.add(text)
+        maker = makers.get(_called(call))
+        given = _constant(_argument(call, maker)) if maker is not None else None
+        if maker is not None and given is not None:
+            found |= {f"{given}{suffix}" for suffix in maker.suffixes}
     return found
 
 
-def _makers(trees: list[ast.Module]) -> dict[str, Maker]:
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, Function)]
+def _read(trees: list[ast.Module]) -> tuple[list[ast.Call], list[tuple[Function, list[ast.Call]]]]:
+    """Return every call, and every function with the calls inside it; one walk, for it takes seconds."""
+    calls: list[ast.Call] = []
+    functions: list[tuple[Function, list[ast.Call]]] = []
+    waiting: list[tuple[ast.AST, tuple[list[ast.Call], ...]]] = [(tree, (calls,)) for tree in trees]
+    while waiting:
+        node, around = waiting.pop()
+        if isinstance(node, ast.Call):
+            for inside in around:
+                inside.append(node)
+        elif isinstance(node, Function):
+            functions.append((node, []))
+            around = (*around, functions[-1][1])
+        for name in node._fields:
+            value = getattr(node, name, None)
+            parts = value if isinstance(value, list) else (value,)
+            waiting += [(part, around) for part in parts if isinstance(part, ast.AST) and part._fields]
+    return calls, functions
+
+
+def _makers(functions: list[tuple[Function, list[ast.Call]]]) -> dict[str, Maker]:
     makers: dict[str, Maker] = {}
     before = -1
     while before != sum(len(maker.suffixes) for maker in makers.values()):
         before = sum(len(maker.suffixes) for maker in makers.values())
-        for function in functions:
-            for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+        for function, calls in functions:
+            for call in calls:
                 for parameter, suffixes in _reaches(call, makers):
                     index = _index(function, parameter)
                     if index is not None:
