@@ -11,7 +11,7 @@ from ckptsite.services import folder as folders
 from ckptsite.services import postgres, processes, valkey
 
 DATA = "CKPTSITE_TEST_SERVERS"  # names the folder for the workers of the session
-KEPT = frozenset({DATA, "CKPTSITE_CHROMIUM", "CKPTSITE_HARNESS", "CKPTSITE_MACHINE_EXAMPLES"})
+KEPT = frozenset({DATA, "CKPTSITE_CHROMIUM", "CKPTSITE_HARNESS", "CKPTSITE_MACHINE_EXAMPLES", "CKPTSITE_NPM"})
 """What is said to the tests themselves; all else that is set would make them another site's."""
 _WITHIN = 30.0
 
