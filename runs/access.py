@@ -49,6 +49,10 @@ class Forbidden(PermissionDenied):
     """The person sees the thing, but this act isn't theirs; the message is one sentence that says whose it is."""
 
 
+class NotThere(Http404):
+    """There is no such thing, or none that the person may see: both look the same."""
+
+
 class NoGroup(Http404):
     """The person is in no group that sees anything; the message says what helps."""
 
@@ -177,7 +181,7 @@ def agent_for(user: Person, name: str) -> models.Agent:
     rows = models.Agent.objects.filter(scopes.seen(_person(user), "pk"), name=name)
     row = rows.select_related("current").first()
     if row is None:
-        raise Http404("There is no such agent here.")
+        raise NotThere("There is no such agent here.")
     return row
 
 
@@ -239,5 +243,5 @@ def mcp_tool_for(user: Person, tool_id: int) -> models.McpTool:
 
 def _one(row: Row | None, what: str, number: int) -> Row:
     if row is None:
-        raise Http404(f"There is no {what} {number} here.")
+        raise NotThere(f"There is no {what} {number} here.")
     return row

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from runs import models, rights
-from runs.models import blob
+from runs.models import blob, scopes
 from runs.transitions import starts
 from runs.transitions.refusals import Invalid
 
@@ -30,11 +30,12 @@ class BadInput(ValueError):
         self.field = field
 
 
-def agent(name: str) -> models.Agent:
-    """Return the agent; refuse (BadInput) an unknown name and list the known ones."""
-    found = models.Agent.objects.select_related("current").filter(name=name, current__isnull=False).first()
+def agent(name: str, user: models.User | None = None) -> models.Agent:
+    """Return the agent; refuse (BadInput) a name that is unknown, or isn't for `user`, and list the others."""
+    rows = models.Agent.objects.filter(scopes.seen(user, "pk"), current__isnull=False)
+    found = rows.select_related("current").filter(name=name).first()
     if found is None:
-        known = ", ".join(models.Agent.objects.order_by("name").values_list("name", flat=True)) or "none yet"
+        known = ", ".join(rows.order_by("name").values_list("name", flat=True)) or "none yet"
         raise BadInput(f"There is no agent named {name!r}. Known agents: {known}.", field="agent")
     return found
 

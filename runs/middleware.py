@@ -64,7 +64,9 @@ class PageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Turn what a transition refused, and a database that is away, into their pages."""
-        if isinstance(exception, (refusals.Refused, access.Forbidden, access.NoGroup)):
+        if isinstance(exception, (refusals.Refused, access.Forbidden, access.NoGroup)) or (
+            isinstance(exception, access.NotThere) and request.method == "POST"  # not each old link
+        ):
             turned_away.noted(request, exception)
         if isinstance(exception, refusals.Unproven):
             return proofs.asked(request, exception)  # type: ignore[arg-type]  # only a signed-in person is refused so

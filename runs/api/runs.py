@@ -64,7 +64,7 @@ def start(request: door.Request, body: shapes.Start) -> HttpResponse:
     access.require(request.user, rights.Act.START)
 
     def act(by: Actor, token: str) -> int:
-        agent = inputs.agent(body.agent)
+        agent = inputs.agent(body.agent, request.user)
         given = inputs.collect(agent, shapes.typed(body.input), shapes.read(body.files))
         title = body.title or agent.title
         mode = models.Run.Mode.DRY_RUN if body.dry_run else models.Run.Mode.LIVE

@@ -16,7 +16,7 @@ from runs.transitions import redrives
 Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Words = Annotated[str, StringConstraints(max_length=200)]
+Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]  # what a column can hold
 Scalar = str | int | float
 
 
@@ -39,7 +39,7 @@ class Start(Body):
     A `dry_run` only says what it would do and whom it would ask; nothing goes out.
     """
 
-    agent: Annotated[str, StringConstraints(min_length=1, max_length=80)]
+    agent: Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\x00]*$")]
     title: Annotated[str, StringConstraints(max_length=200)] = ""
     input: dict[str, Scalar] = {}
     files: dict[str, File] = {}

@@ -66,6 +66,8 @@ def missing(request: HttpRequest, error: Http404) -> HttpResponse:
     """404: not there, or not to be seen through this token."""
     if isinstance(error, access.NoGroup):
         _noted(request, "no_group", str(error))
+    elif isinstance(error, access.NotThere) and request.method == "POST":
+        _noted(request, "not_there", str(error))
     known = isinstance(error, access.NoGroup) or str(error).startswith("There is no ")
     return problems.response(
         404, str(error) if known else "There is nothing at this address.", kind="not-found"
@@ -126,7 +128,9 @@ def _noted(request: HttpRequest, code: str, reason: str) -> None:
     """Write down who was turned away before any transition was asked."""
     route = request.resolver_match
     keys = route.kwargs if route else {}
-    name = f"api.{route.url_name}" if route else "api"
+    wanted = route.url_name if route else ""
+    # A list takes new ones at its own address, and Django knows that by its first name only.
+    name = f"api.{'start' if wanted == 'listed' and request.method == 'POST' else wanted}" if route else "api"
     subject = next((f"{key.removesuffix('_id')} {value}" for key, value in keys.items()), name)
     by = (
         door.actor(request)

@@ -176,6 +176,7 @@ TRIED: dict[str, str] = {
 CODES: dict[str, str] = {
     "not_yours": "Not theirs",
     "no_group": "In no group",
+    "not_there": "Not there, or not to be seen",
     "invalid": "Didn't fit",
     "stale": "Too late",
     "forged": "Form from elsewhere",

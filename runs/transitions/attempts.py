@@ -89,9 +89,9 @@ def note(act: str, *, code: str, reason: str, subject: str, by: Actor) -> None:
             on_behalf_of=by.on_behalf_of,
             act=act[:40],
             code=code,
-            reason=reason,
+            reason=_storable(reason),
             run_id=_run_of(subject),
-            subject=subject[:80],
+            subject=_storable(subject)[:80],
             channel=by.channel,
             ip=by.ip,
         )
@@ -122,6 +122,11 @@ def told(rows: Iterable[models.Refusal]) -> dict[str, Any]:
     lines = [[getattr(row, field.attname) for field in row._meta.concrete_fields] for row in rows]
     digest = exact.link(*(exact.canonical([_plain(value) for value in line], limit=None) for line in lines))
     return {"first": lines[0][0], "last": lines[-1][0], "count": len(lines), "digest": digest}
+
+
+def _storable(text: str) -> str:
+    """Return the text with visible signs for what no column holds: whoever is refused doesn't hide by writing so."""
+    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth import login
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
+from runs import access
 from runs.forms import accounts as forms
 from runs.forms import setup as links
 from runs.transitions import people
@@ -20,7 +21,7 @@ from runs.views import doors
 def setup(request: HttpRequest, token: str) -> HttpResponse:
     """Make the first administrator and sign them in; 404 for a link that is old, forged or no longer needed."""
     if not links.valid(token) or people.administrator_exists():
-        raise Http404(
+        raise access.NotThere(
             "There is no set-up to do with this link: it is older than a day, or it was used already."
         )
     form = forms.FirstAdministrator(request.POST or None)

@@ -38,7 +38,7 @@ def _start(request: doors.Request) -> HttpResponse:
     if given.errors:
         return _again(request, known, given, {})
     try:
-        agent = inputs.agent(given.agent)
+        agent = inputs.agent(given.agent, request.user)
         collected = inputs.collect(agent, given.values, given.files)
         run = starts.start_run(
             agent.name,

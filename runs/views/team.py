@@ -109,7 +109,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     """Let an invited person choose a password; 404 for a link that is old, forged or used. A GET uses nothing up."""
     user = transitions.invited(secret)
     if user is None:
-        raise Http404(
+        raise access.NotThere(
             "This link works no more: it is older than a week, was used, or another took its place."
         )
     form = joining.Join(user, request.POST or None)

@@ -12,7 +12,13 @@ from runs.transitions.actor import Actor
 from runs.views import doors
 
 log = structlog.get_logger(__name__)
-_CODES: dict[type, str] = {access.Forbidden: "not_yours", access.NoGroup: "no_group"}
+_UNSAID = frozenset({"form", "secret", "token"})
+"""Parts of an address that name nothing, or are a link's secret: who reads the trail must not get in with it."""
+_CODES: dict[type, str] = {
+    access.Forbidden: "not_yours",
+    access.NoGroup: "no_group",
+    access.NotThere: "not_there",
+}
 
 
 def noted(request: HttpRequest, refusal: Exception | str, *, code: str = "forged") -> None:
@@ -24,7 +30,7 @@ def noted(request: HttpRequest, refusal: Exception | str, *, code: str = "forged
     name = f"page.{route.url_name}" if route and route.url_name else "page"
     keys = route.kwargs if route else {}
     subject = next(
-        (f"{key.removesuffix('_id')} {value}" for key, value in keys.items() if key != "form"), name
+        (f"{key.removesuffix('_id')} {value}" for key, value in keys.items() if key not in _UNSAID), name
     )
     user = getattr(request, "user", None)
     by = Actor(user=user if isinstance(user, models.User) else None, ip=doors.address(request))
