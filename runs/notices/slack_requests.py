@@ -86,6 +86,6 @@ def _reason(said: dict[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or "\x00" in value:
         raise TypeError("a text is wanted")
     return value

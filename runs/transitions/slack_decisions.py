@@ -44,7 +44,9 @@ def decide(value: str, verdict: str, *, reason: str, token: str, by: Actor) -> t
     shown = Shown.read(value)
     review = None if shown is None else models.Review.objects.filter(pk=shown.review).first()
     if shown is None or review is None:
-        return "This message isn't one of ours.", False
+        words = "This message isn't one of ours."
+        attempts.note("slack.request", code="forged", reason=words, subject="slack", by=by)
+        return words, False
     answer = answers.Answer(
         verdict=verdict,
         revision=shown.revision,
@@ -56,7 +58,9 @@ def decide(value: str, verdict: str, *, reason: str, token: str, by: Actor) -> t
     try:
         # The card is looked at outside the lock: whatever changes it also changes revision, digest or evidence.
         if decisions.repeated(review.pk, answer, by) is None and cards.digest(review) != shown.card:
-            raise Stale("This has changed since the message was written; open its page.")
+            changed = Stale("This has changed since the message was written; open its page.")
+            attempts.of_refused(changed, act="review.decide", subject=f"review {review.pk}", by=by)
+            raise changed
         decision = decisions.decide(review.pk, answer, by=by)
     except Stale as refusal:
         return refusal.message, True

@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from django.test import Client
@@ -108,11 +108,18 @@ def test_a_question_is_decided_in_slack_once(who: factories.People, workspace: R
     assert knock(press(sent, "approve", back, channel={"id": "C02"})) == 401
     assert knock(press(sent, "approve", back, user={"id": "U99"})) == 200
     assert knock(b"payload=junk") == 400
+    assert knock(press(sent, "approve", back, user={"id": f"{RHEA}\x00"})) == 400
+    # Signed, and by somebody who is known: what a button of ours never carried, and another card than was shown.
+    mark = json.loads(json.loads(parse_qs(body.decode())["payload"][0])["actions"][0]["value"])
+    for value in ("{}", json.dumps({**mark, "card": "0" * 64})):
+        assert knock(press(sent, "approve", back, actions=[{"action_id": "approve", "value": value}])) == 200
     codes = models.Refusal.objects.filter(act="slack.request", channel="slack").order_by("pk")
-    assert list(codes.values_list("code", flat=True)) == ["forged", "forged", *["not_yours"] * 3]
+    assert list(codes.values_list("code", flat=True)) == ["forged", "forged", *["not_yours"] * 3, "forged"]
+    assert models.Refusal.objects.filter(act="review.decide", code="stale", actor=who.reviewer).count() == 1
     assert not models.Decision.objects.exists()
     work()
-    [unknown] = of(workspace, "/respond")
+    unknown, *_ = answered = of(workspace, "/respond")
+    assert len(answered) == 3
     assert (unknown["replace_original"], unknown["response_type"]) == (False, "ephemeral")
 
     assert [knock(body) for _ in range(2)] == [200, 200]  # replayed
@@ -123,7 +130,7 @@ def test_a_question_is_decided_in_slack_once(who: factories.People, workspace: R
     event = models.AuditEvent.objects.get(act="review.approve")
     assert (event.channel, event.actor) == ("slack", who.reviewer)
     work()
-    replies = of(workspace, "/respond")[1:]
+    replies = of(workspace, "/respond")[3:]
     assert {reply["text"] for reply in replies[:2]} == {"Approved by reviewer-1."}
     assert all(reply["replace_original"] and "actions" not in json.dumps(reply) for reply in replies)
     [update] = of(workspace, "/api/chat.update")
