@@ -6,7 +6,7 @@ the limits, have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from runs import rights
+from runs.models.agent import AgentVersion
 from runs.models.user import User
 
 
@@ -58,6 +59,18 @@ def who_see(agent: int) -> Q:
     admin = Q(is_superuser=True) | Q(Exists(Group.objects.filter(user=OuterRef("pk"), name=rights.ADMIN)))
     either = [Q(~Exists(rows)) | Q(Exists(rows.filter(agent=agent))) for rows in (own, groups)]
     return admin | (either[0] & either[1])
+
+
+def told_of(user: User) -> Callable[[str], bool]:
+    """Return whether a switch is there for this person: all, `agent:` theirs, `tool:` that one of theirs has."""
+    limit = user.limit()
+    if limit is None:
+        return lambda what: True
+    rows = AgentVersion.objects.filter(agent__in=sorted(limit)).values_list("agent__name", "tools")
+    known = {"all"}
+    for name, tools in rows:
+        known |= {f"agent:{name}", *(f"tool:{tool}" for tool in tools)}
+    return lambda what: what.removesuffix(".undo") in known
 
 
 def within(user: User, agents: Iterable[int]) -> bool:

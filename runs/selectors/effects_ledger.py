@@ -132,7 +132,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> Page:
             page_models.Choice(label=label, query=filters.query(state=name), current=name == filters.state)
             for name, label in STATES
         ),
-        tools=tuple((tool.name, tools.title(tool.name)) for tool in tools.everything() if tool.risk()),
+        tools=tuple((tool.name, tools.title(tool.name)) for tool in tools.seen(viewer.user) if tool.risk()),
         agents=tuple((name, title or name) for name, title in agents),
         query=filters.query(),
         older=filters.query(before=str(shown[-1].pk)) if more else "",

@@ -8,15 +8,18 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from runs import lifecycle, models
+from runs.models import scopes
 from runs.selectors import policy_models
 
 
-def by_rule(days: int) -> dict[str, policy_models.Yield]:
-    """Return for each rule's name what came of its questions that were opened within so many days; one query."""
+def by_rule(days: int, user: models.User) -> dict[str, policy_models.Yield]:
+    """Return for each rule's name what came of its questions within so many days, of those they see; one query."""
     status = lifecycle.Review
     rows = (
         models.Review.objects.filter(
-            kind=lifecycle.ReviewKind.ACTION, opened_at__gte=Now() - datetime.timedelta(days=days)
+            scopes.seen(user, "run__agent_version__agent"),
+            kind=lifecycle.ReviewKind.ACTION,
+            opened_at__gte=Now() - datetime.timedelta(days=days),
         )
         .values("action__rule")
         .annotate(

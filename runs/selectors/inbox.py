@@ -161,7 +161,7 @@ def _form(
     if chosen.tab == DECIDED:
         every = models.Agent.objects.filter(scopes.seen(viewer.user, "pk")).order_by("title", "name")
         agents = list(every.values_list("name", "title")[:MANY])
-    asked = [tool for tool in tools.everything() if tool.effect != contract.Effect.READ][:MANY]
+    asked = [tool for tool in tools.seen(viewer.user) if tool.effect != contract.Effect.READ][:MANY]
     other = chosen.but(tool="", agent="", age="")
     return inbox_models.FilterForm(
         tools=_options([(tool.name, tool.title or tool.name) for tool in asked], chosen.tool),

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import lifecycle, models, telling, visible
+from runs.selectors import switched
 
 ASKED: dict[str, str] = {
     lifecycle.ReviewKind.ACTION: "An action waits to be released",
@@ -60,7 +61,9 @@ def of(notice: models.Notice) -> Told:
     if notice.by is not None and notice.kind != "test":
         facts.append(("By", shown(notice.by.display())))
     for name in ("switch", "reason", "note", "seq", "hash"):
-        if said.get(name):
+        if name == "switch" and said.get(name):
+            facts.append(("What", shown(switched.named(str(said[name])))))
+        elif said.get(name):
             facts.append((name.capitalize(), shown(str(said[name]))))
     if notice.kind == "policy.changed":
         link = f"{settings.PUBLIC_URL}/policies/"
@@ -71,7 +74,7 @@ def title(notice: models.Notice) -> str:
     """Return the line and, where there is one, what it is about."""
     told = of(notice)
     facts = dict(told.facts)
-    about = facts.get("What") or facts.get("Switch") or (f"run {facts['Run']}" if "Run" in facts else "")
+    about = facts.get("What") or (f"run {facts['Run']}" if "Run" in facts else "")
     return f"{told.line}: {about}" if about else told.line
 
 

@@ -33,10 +33,11 @@ class Shell:
     can_audit: bool = False
     can_switch: bool = False
     can_tell: bool = False
+    limited: bool = False  # to some agents
     unread: int = 0  # notices that this person hasn't looked at
     groups: tuple[str, ...] = ()
     halted: str = ""  # why no effect starts anywhere, where the database is the reason
-    paused: str = ""  # "The tool “Send an e-mail” is paused."
+    paused: str = ""  # "The tool “Send an e-mail” is paused: Wrong server."
 
 
 @dataclass(frozen=True, kw_only=True)

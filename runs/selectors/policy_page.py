@@ -26,7 +26,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> policy_models.Po
     row = known.get(wanted, current)
     before = known.get(str(row.number - 1))
     changes = () if before is None else edit_page.shown(changed(before.rules, row.rules))
-    came = gate_yield.by_rule(DAYS) if row.pk == current.pk else {}
+    came = gate_yield.by_rule(DAYS, viewer.user) if row.pk == current.pk else {}
     return policy_models.PolicyPage(
         number=row.number,
         current=current.number,

@@ -26,7 +26,8 @@ def shell(viewer: deciding.Viewer) -> page_models.Shell:
         can_switch=viewer.may(rights.Act.SWITCH),
         can_tell=viewer.may(rights.Act.NOTICES),
         unread=row.unread if row is not None else 0,
+        limited=viewer.user.limit() is not None,
         groups=tuple(sorted(viewer.roles)),
         halted=_halted(row),
-        paused=switched.banner(row.switches) if row is not None else "",
+        paused=switched.banner(row.switches, viewer.user) if row is not None else "",
     )

@@ -9,10 +9,12 @@ from typing import Any
 from django.db.models import Count
 
 from runs import lifecycle, models, rights
+from runs.models import scopes
 from runs.selectors import deciding, page_models, tools, words
 
 Switches = Mapping[str, Mapping[str, Any]]
 NAMED = 3
+REASON = 200
 OPEN = (lifecycle.Action.PROPOSED, lifecycle.Action.HELD, lifecycle.Action.APPROVED)
 
 
@@ -35,26 +37,40 @@ def held_up(switches: Switches, agent: str) -> bool:
     return "all" in switches or f"agent:{agent}" in switches
 
 
-def banner(switches: Switches) -> str:
-    """Return what is paused for everybody in one sentence for every page's head, or nothing."""
+def named(what: str) -> str:
+    """Return what a switch is of: all runs, those of an agent, a tool."""
+    return _capital(_named(what, _agents({what: {}})))
+
+
+def theirs(switches: Switches, user: models.User) -> Switches:
+    """Return those that are there for this person."""
+    there = scopes.told_of(user) if switches else bool
+    return {what: switch for what, switch in switches.items() if there(what)}
+
+
+def banner(switches: Switches, user: models.User) -> str:
+    """Return what is paused for everybody, and of one thing why, for every page's head; or nothing."""
+    switches = theirs(switches, user)
     if not switches:
         return ""
     if "all" in switches:
-        return "Everything is paused."
+        return f"Everything is paused{_why(switches['all'])}"
     agents = _agents(switches)
     found = [_named(what, agents) for what in sorted(switches)]
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     one = len(found) == 1 and not found[0].startswith("all")
-    return _capital(f"{', '.join(found[:NAMED])}{more} {'is' if one else 'are'} paused.")
+    why = _why(next(iter(switches.values()))) if len(found) == 1 else "."
+    return _capital(f"{', '.join(found[:NAMED])}{more} {'is' if one else 'are'} paused{why}")
 
 
 def board(viewer: deciding.Viewer) -> page_models.SwitchBoard:
     """Return everything that is switched off with the runs that it holds, and for an administrator what could be."""
-    switches: Switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
+    stored: Switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
+    switches = theirs(stored, viewer.user)
     named = {str(switch.get("by", "")) for switch in switches.values()}
     people = {user.username: user.display() for user in models.User.objects.filter(username__in=named)}
     agents = dict(models.Agent.objects.values_list("name", "title"))
-    held = _held(switches)
+    held = _held(switches, viewer.user)
     lines = tuple(
         page_models.SwitchLine(
             what=what,
@@ -74,10 +90,10 @@ def board(viewer: deciding.Viewer) -> page_models.SwitchBoard:
     return page_models.SwitchBoard(lines=lines, may=may, choices=choices)
 
 
-def _held(switches: Switches) -> dict[str, int]:
+def _held(switches: Switches, user: models.User) -> dict[str, int]:
     """Return how many runs that haven't ended each switch holds: of the agent, or with an open call of the tool."""
     found: dict[str, int] = {}
-    going = models.Run.objects.exclude(status__in=lifecycle.RUN_ENDED).order_by()
+    going = models.Run.objects.filter(scopes.seen(user)).exclude(status__in=lifecycle.RUN_ENDED).order_by()
     if any(not what.startswith("tool:") for what in switches):
         counted = going.values("agent_version__agent__name").annotate(n=Count("pk"))
         by_agent = dict(counted.values_list("agent_version__agent__name", "n"))
@@ -100,6 +116,11 @@ def _named(what: str, agents: Mapping[str, str]) -> str:
     if kind == "agent":
         return f"all runs of “{agents.get(name) or name}”"
     return f"the tool “{tools.title(name)}”" if kind == "tool" else "all runs"
+
+
+def _why(switch: Mapping[str, Any]) -> str:
+    reason = tools.short(str(switch.get("reason", "")), REASON)
+    return f": {reason}" if reason else "."
 
 
 def _capital(text: str) -> str:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from runs import models
+from runs.models import scopes
 from runs.selectors import page_models
 from runs.tools import contract, registry
 
@@ -34,6 +36,12 @@ def find(name: str) -> contract.Tool | None:
 def everything() -> tuple[contract.Tool, ...]:
     """Return every installed tool, by name."""
     return registry.all()
+
+
+def seen(user: models.User) -> tuple[contract.Tool, ...]:
+    """Return those that agents in the person's scope have; one query, and none without a limit."""
+    there = scopes.told_of(user)
+    return tuple(tool for tool in everything() if there(f"tool:{tool.name}"))
 
 
 def title(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from django.conf import settings
 
 from runs import lifecycle, models, rights, telling
-from runs.models import team
+from runs.models import scopes, team
 from runs.models.user import roles_of
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import NotYours
@@ -147,6 +147,8 @@ def told(notice: models.Notice, house: House) -> Iterator[tuple[Person, str]]:
         elif one.user.pk == notice.by_id:
             continue
         elif kind in SITE_KINDS:
+            if "switch" in notice.content and not scopes.told_of(one.user)(str(notice.content["switch"])):
+                continue
             if not one.roles.isdisjoint({rights.REVIEWER, rights.OPERATOR, rights.ADMIN}):
                 yield one, telling.SITE
         elif kind == "review.handed_over" and review is not None:

@@ -9,10 +9,10 @@ let opener = null;
 
 function commands() {
   const found = [...document.querySelectorAll("[data-hotkey]")]
-    .filter((element) => !element.matches("[data-cursor], [data-palette-open]") && element.checkVisibility({ visibilityProperty: true }))
+    .filter((element) => !element.matches("[data-cursor], [data-palette-open]") && (element.closest(".top [data-menu]") || element.checkVisibility({ visibilityProperty: true })))
     .map((element) => ({ words: label(element), keys: keysOf(element), run: () => fire(element) }));
   const named = new Set(found.map((command) => command.words.toLowerCase()));
-  for (const link of document.querySelectorAll("main nav a[href], .page-head a[href]")) {
+  for (const link of document.querySelectorAll("main nav a[href], .page-head a[href], .top [data-menu] a[href]")) {
     const words = link.textContent.trim().replace(/\s+/g, " ");
     if (words && !named.has(words.toLowerCase()) && !link.dataset.hotkey) found.push({ words, keys: [], run: () => link.click() });
     named.add(words.toLowerCase());

@@ -63,6 +63,6 @@ def test_an_administrator_pauses_and_lifts_and_everybody_reads_it_on_every_page(
     assert throw(what=agent) == 303
     assert throw(what="tool:world.lookup") == 303
     assert throw(what="all", on="1", reason="Fire.") == 303
-    assert "Everything is paused." in text(as_(who.viewer), reverse("runs"))
+    assert "Everything is paused: Fire." in text(as_(who.viewer), reverse("runs"))
     assert ">3 runs<" in text(client, place)
     assert set(models.Installation.objects.get(pk=1).switches) == {"all"}
