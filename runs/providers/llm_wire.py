@@ -90,7 +90,10 @@ async def _ask(
         ) as stream:
             async for _ in stream:
                 pass
-            return stream.get()
+            found = stream.get()
+        if found.finish_reason is None and "base_url" not in definition:  # it never said that it is done
+            raise contract.ProviderError(f"{vendor}'s answer ended too soon.", retryable=True, maybe_paid=True)
+        return found
 
 
 @cache

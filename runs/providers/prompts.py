@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 VERSION = 1
@@ -92,6 +93,7 @@ def message(role: str, parts: Sequence[Mapping[str, Any]]) -> Message:
     return {"role": role, "parts": list(parts)}
 
 
+@lru_cache(maxsize=2048)
 def tokens(content: str) -> int:
     """Return how many tokens a text has at most, as a rule: counted here, since vendors' own tables aren't at hand.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from runs import models, redaction, seed
 from runs.providers import declared, llm
+from runs.tools import contract, registry
 from runs.transitions import starts
 from runs.transitions.actor import Actor
 from tests.engine.conftest import fresh_world, operator, person, reviewer
@@ -18,12 +19,29 @@ from tests.llm import wire
 __all__ = ["fresh_world", "operator", "person", "reviewer"]
 
 VENDORS = {"anthropic": "anthropic:claude-sonnet-5-5", "openai": "openai:gpt-4o"}
-TOOLS = ("world.look", "world.allowed", "world.unprotected", "world.lookup")
+TOOLS = ("llm.long", "world.look", "world.allowed", "world.unprotected", "world.lookup")
 KEY = "key-of-the-tests-4711"
 
 _numbers = itertools.count(1)
 
 Start = Callable[..., models.Run]
+
+
+@registry.register
+class Long(contract.Tool):
+    """A read whose result is long."""
+
+    name = "llm.long"
+    effect = contract.Effect.READ
+    text: ClassVar[str] = ""
+
+    class Arguments(contract.Arguments):
+        """What to read."""
+
+        name: str = ""
+
+    def run(self, args: Any, ctx: contract.Context) -> contract.Receipt:
+        return contract.Receipt(summary=f"Read {args.name}.", value=type(self).text)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -55,17 +55,17 @@ class Server:
     script: list[Say | Trouble] = field(default_factory=list)
     asked: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    otherwise: Say | None = None
+    otherwise: Callable[[dict[str, Any]], Say] | None = None
 
     def will(self, *lines: Say | Trouble) -> None:
         """Answer the next requests so."""
         self.script[:] = lines
 
-    def next(self) -> Say | Trouble:
-        """Return the next line of the script."""
+    def next(self, body: dict[str, Any]) -> Say | Trouble:
+        """Return the next line of the script, or what `otherwise` says to this request."""
         if self.script:
             return self.script.pop(0)
-        return self.otherwise or Trouble(status=400, said="the script is over")
+        return self.otherwise(body) if self.otherwise else Trouble(status=400, said="the script is over")
 
 
 def serve() -> tuple[Server, ThreadingHTTPServer]:
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         state.asked.append(body)
         state.keys.append(self.headers.get("x-api-key") or self.headers.get("Authorization") or "")
-        line = state.next()
+        line = state.next(body)
         vendor = _ANTHROPIC if self.path.endswith("/v1/messages") else _OPENAI
         if isinstance(line, Trouble):
             self._fail(line, vendor, stream=bool(body.get("stream")))
