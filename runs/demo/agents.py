@@ -1,5 +1,6 @@
 """The demo's agents. The first reads open invoices, reminds those who are late, and posts a late fee for the worst."""
 
+from runs.demo import driven
 from runs.demo.correspondence import CORRESPONDENCE
 from runs.providers import declared
 
@@ -129,4 +130,4 @@ RECEIVABLES = declared.Agent(
     definition={"steps": STEPS},
 )
 
-AGENTS = [RECEIVABLES, CORRESPONDENCE]
+AGENTS = [RECEIVABLES, CORRESPONDENCE, *driven.agents(INPUT)]

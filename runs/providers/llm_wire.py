@@ -92,7 +92,9 @@ async def _ask(
                 pass
             found = stream.get()
         if found.finish_reason is None and "base_url" not in definition:  # it never said that it is done
-            raise contract.ProviderError(f"{vendor}'s answer ended too soon.", retryable=True, maybe_paid=True)
+            raise contract.ProviderError(
+                f"{vendor}'s answer ended too soon.", retryable=True, maybe_paid=True
+            )
         return found
 
 

@@ -146,6 +146,8 @@ def _found(
             where = ""
         case lifecycle.EntryKind.REPLY:
             kind, words, where = "agent", "written by the agent, in an earlier call", ""
+        case lifecycle.EntryKind.MESSAGE if line.content.get("code") == "repair":
+            kind, words, where = "agent", "written by the agent, in a reply that could not be used", ""
         case lifecycle.EntryKind.MESSAGE:
             kind, words, where = "message", "what a person wrote", ""
         case _:

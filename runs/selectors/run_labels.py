@@ -37,6 +37,7 @@ NOTES: dict[str, tuple[str, str, str]] = {
     "forked": ("Tries it out from a checkpoint; nothing goes out", "eye", QUIET),
     "separated": ("Began separate work from a checkpoint", "layers", ASK),
     "undoing": ("Began in order to take back one effect", "undo-2", ASK),
+    "repair": ("The model's reply could not be used; it was told why", "info", QUIET),
     "begun": ("Went on from the checkpoint", "play", QUIET),
 }
 

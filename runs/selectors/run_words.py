@@ -52,6 +52,9 @@ def said(line: Line, names: Names, *, agent: str, starter: str) -> Said:
             )
         case lifecycle.EntryKind.NOTE | lifecycle.EntryKind.MESSAGE:
             return _note(content, names)
+        case lifecycle.EntryKind.SUMMARY:
+            title, text = "Summed up the run so far", str(content.get("text") or "")
+            return Said(title=title, icon="bot", side=AGENT, who=agent, text=text)
         case lifecycle.EntryKind.END:
             title, icon, tone = run_labels.ENDS.get(
                 str(content.get("status")), ("Ended", "circle-stop", QUIET)

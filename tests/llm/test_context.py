@@ -149,6 +149,7 @@ def test_a_long_run_is_summarised_as_a_step_of_its_own(server: Server, start: St
     # What a claim loads is what the newest summary leaves.
     with CaptureQueriesContext(connection) as asked:
         lines, found = prompting.lines_of(run)
+    assert found is not None
     assert found == summaries[-1].content
     assert all(line.position > found["upto"] for line in lines)
     assert len(asked) == 1
