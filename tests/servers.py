@@ -78,7 +78,7 @@ def enter(*, worker: str) -> None:
     mine = folder.root / f"of-{worker or 'main'}"
     mine.mkdir(exist_ok=True)
     for name in list(os.environ):
-        if name.startswith(("CKPTSITE_", "EMAIL_")) and name not in KEPT:
+        if name.startswith(("CKPTSITE_", "EMAIL_", "ANTHROPIC_", "OPENAI_")) and name not in KEPT:
             del os.environ[name]
     for name in ("SECRET_KEY", "PUBLIC_URL", "DEBUG", "ALLOWED_HOSTS", "LOG_LEVEL", "LOG_FORMAT"):
         os.environ.pop(name, None)

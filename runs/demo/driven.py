@@ -1,4 +1,4 @@
-"""The demo's accounts receivable once more, decided by a model: offered where a key of a vendor is in the environment."""
+"""The demo's accounts receivable decided by a model: offered where a vendor's key is in the environment."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from runs.providers import declared, llm
 MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.2"}
 """Which model of a vendor is asked, unless CKPTSITE_DEMO_MODEL names another."""
 
+_FIRST, _SECOND, _THIRD = (days for days, _ in reversed(invoices.STAGES))
+
 INSTRUCTIONS = f"""\
 You work in accounts receivable of Nordhof Office Supplies. The input names a file of open invoices and the day to count
 from. Read the file, then decide who is to be reminded, and write to each of them.
 
-Reminders: an invoice is reminded once it is {invoices.STAGES[2][0]} days late (reminder 1), {invoices.STAGES[1][0]} days (reminder 2) or \
-{invoices.STAGES[0][0]} days (reminder 3), counted from
-its due date. Never skip one: `reminders_sent` says how many were sent before, and the next is at most one more. Write
-nothing where the reminder that is due was sent already. Leave out rows with a missing or impossible date, amount or
-address, and name them at the end.
+Reminders: an invoice is reminded once it is {_FIRST} days late (reminder 1), {_SECOND} days (reminder 2) or {_THIRD}
+days (reminder 3), counted from its due date. Never skip one: `reminders_sent` says how many were sent before, and the
+next is at most one more. Write nothing where the reminder that is due was sent already. Leave out rows with a missing
+or impossible date, amount or address, and name them at the end.
 
 Letters: short, polite, plain; signed "Nordhof Office Supplies, Accounts receivable". Name the invoice, its amount with
 currency and its due date. The `reference` of a letter is exactly "Reminder <number> for invoice <invoice_no>".
 
-Late fees: {invoices.FEE} in the invoice's currency, once a month, where three reminders were sent before and the invoice is at \
-least
-{invoices.FEE_FROM_DAYS} days late. `period` is the month of the day to count from, as YYYY-MM.
+Late fees: {invoices.FEE} in the invoice's currency, once a month, where three reminders were sent before and the
+invoice is at least {invoices.FEE_FROM_DAYS} days late. `period` is the month of the day to count from, as YYYY-MM.
 
 Plan one step for each letter and each fee, and send what belongs together in one reply. End with how many reminders
 were sent and fees posted, and what was left out and why."""
