@@ -27,6 +27,8 @@ from runs.providers import contract, prices
 EXTRA = "Models need the extra 'llm': pip install 'ckptsite[llm]'."
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 BASES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+NO_KEY = "none"
+"""What a server without keys is sent in the place of one."""
 OUTPUT, WINDOW, LEAST_WINDOW = 4_096, 100_000, 4_000
 
 _COUNTS = ("max_tokens", "window")
@@ -131,7 +133,7 @@ def access(request: contract.Request, vendor: str) -> tuple[str | None, str]:
     if reference is not None:
         return base, request.secret(reference[1])
     if "base_url" in definition:  # what the environment holds is for the vendor only
-        return base, "none"
+        return base, NO_KEY
     key = os.environ.get(KEYS[vendor], "")
     if not key:
         raise contract.ProviderError(

@@ -28,6 +28,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from runs import redaction
 from runs.providers import contract, controls, prices, prompts
+from runs.providers.llm import NO_KEY
 
 EARLIER = 0.9
 """After this part of its time a call ends by itself and says why, before the engine gives it up."""
@@ -52,7 +53,8 @@ def ask(
     prompt = request.prompt
     if prompt is None:
         raise contract.ProviderError("The agent's model was asked without a prompt.")
-    redaction.know("model", access[1])  # a server may quote it in what it says of an error
+    if access[1] != NO_KEY:
+        redaction.know("model", access[1])  # a server may quote it in what it says of an error
     try:
         response = asyncio.run(_ask(request, prompt, vendor, model, access, timeout))
     except Exception as error:
