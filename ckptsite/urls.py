@@ -8,6 +8,7 @@ from ckptsite import health
 from runs.api.site import api
 from runs.views import (
     accounts,
+    agents,
     answers,
     audit,
     batch,
@@ -113,6 +114,12 @@ urlpatterns = [
     path("runs/<int:run_id>/retry/", controls.retry, name="run-retry"),
     path("runs/<int:run_id>/stop/", controls.stop, name="run-stop"),
     path("secrets/", secrets.secrets, name="secrets"),
+    path("agents/", agents.agents, name="agents"),
+    path("agents/new/", agents.new, name="agent-new"),
+    path("agents/<slug:name>/", agents.agent, name="agent"),
+    path("agents/<slug:name>/edit/", agents.edit, name="agent-edit"),
+    path("agents/<slug:name>/use/", agents.use, name="agent-use"),
+    path("agents/<slug:name>/<int:number>/try/", agents.try_out, name="agent-try"),
     path("mcp/", mcp.mcp, name="mcp"),
     path("mcp/<int:tool_id>/accept/", mcp.accept, name="mcp-accept"),
     path("switches/", switches.switches, name="switches"),

@@ -31,6 +31,7 @@ class Act(StrEnum):
     BUDGETS = "budgets"
     SECRETS = "secrets"
     TOOLS = "tools"
+    AGENTS = "agents"
     POLICIES = "policies"
     PEOPLE = "people"
     BREAK_GLASS = "break_glass"
@@ -55,6 +56,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.BUDGETS: frozenset({ADMIN}),
     Act.SECRETS: frozenset({ADMIN}),
     Act.TOOLS: frozenset({ADMIN}),
+    Act.AGENTS: frozenset({ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
     Act.BREAK_GLASS: frozenset({ADMIN}),

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
-
-from django.apps import apps
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
 
-from runs import exact, measures, models, rights
+from runs import exact, models, rights
 from runs.policies import parsing, rules
 from runs.providers import declared
-from runs.providers import registry as providers
-from runs.tools import registry as tools
+from runs.transitions.registering import register as register
 
 POLICY = "default"
 
@@ -35,57 +29,8 @@ def seed() -> None:
         if installation.policy_version is None:
             installation.policy_version = _first_policy()
             installation.save(update_fields=["policy_version"])
-        for agent in declared_agents():
+        for agent in declared.everywhere():
             register(agent)
-
-
-def declared_agents() -> list[declared.Agent]:
-    """Return the agents that installed apps declare as AGENTS in their `agents.py`."""
-    found: list[declared.Agent] = []
-    for config in apps.get_app_configs():
-        name = f"{config.name}.agents"
-        if find_spec(name) is not None:
-            found += getattr(import_module(name), "AGENTS", [])
-    return found
-
-
-def register(agent: declared.Agent) -> models.AgentVersion:
-    """Return the agent's version with these contents, a new one if they changed; a bad one is refused (ValueError)."""
-    providers.get(agent.provider).check(agent.definition, agent.tools)
-    for tool in agent.tools:
-        tools.get(tool)
-    _check_limits(agent)
-    contents: dict[str, Any] = {
-        "provider": agent.provider,
-        "model": agent.model,
-        "instructions": agent.instructions,
-        "tools": list(agent.tools),
-        "definition": dict(agent.definition),
-        "input_schema": dict(agent.input_schema),
-        "budget": {**agent.budget, **({"day": dict(agent.per_day)} if agent.per_day else {})},
-    }
-    # Only where it is asked for, so that versions without it keep their digest.
-    contents.update({name: True for name in ("ordered", "approve_plan") if getattr(agent, name)})
-    digest = exact.digest_of(contents)
-    row, _ = models.Agent.objects.get_or_create(name=agent.name, defaults={"title": agent.title})
-    version = row.versions.filter(digest=digest).first()
-    if version is None:
-        newest = row.versions.order_by("-number").values_list("number", flat=True).first() or 0
-        version = models.AgentVersion.objects.create(agent=row, number=newest + 1, digest=digest, **contents)
-    if row.current_id != version.pk or row.title != agent.title:
-        row.current, row.title = version, agent.title
-        row.save(update_fields=["current", "title"])
-    return version
-
-
-def _check_limits(agent: declared.Agent) -> None:
-    known = [*measures.Measure, *(measures.of_tool(tool) for tool in agent.tools)]
-    for name, limit in (*agent.budget.items(), *agent.per_day.items()):
-        if name not in known or type(limit) is not int or limit < 0:
-            raise ValueError(
-                f"The budget of {agent.name!r} may limit {', '.join(known)}, each by a whole number; "
-                f"{name!r} can't be {limit!r}."
-            )
 
 
 def _first_policy() -> models.PolicyVersion:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from runs.models.fields import DigestField, ExactField
+from runs.providers import declared
 
 
 class Agent(models.Model):
@@ -36,6 +37,7 @@ class AgentVersion(models.Model):
     ordered = models.BooleanField(default=False)  # calls of one reply one after the other
     approve_plan = models.BooleanField(default=False)  # a person reads the plan before anything starts
     digest = DigestField()
+    reason = models.TextField(blank=True)  # why a person made it
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -49,3 +51,22 @@ class AgentVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent.name} v{self.number}"
+
+    def declared(self) -> declared.Agent:
+        """Return the version as an agent is declared."""
+        limits = dict(self.budget)
+        per_day = limits.pop("day", {})
+        return declared.Agent(
+            name=self.agent.name,
+            title=self.agent.title,
+            provider=self.provider,
+            model=self.model,
+            instructions=self.instructions,
+            tools=tuple(self.tools),
+            definition=self.definition,
+            input_schema=self.input_schema,
+            budget=limits,
+            per_day=per_day,
+            ordered=self.ordered,
+            approve_plan=self.approve_plan,
+        )

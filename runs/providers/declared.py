@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+
+from django.apps import apps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,3 +38,13 @@ class Agent:
     ordered: bool = False
     approve_plan: bool = False
     budget: Mapping[str, int] = field(default_factory=lambda: {"steps": 200, "calls": 200})
+
+
+def everywhere() -> list[Agent]:
+    """Return the agents that installed apps declare as AGENTS in their `agents.py`."""
+    found: list[Agent] = []
+    for config in apps.get_app_configs():
+        name = f"{config.name}.agents"
+        if find_spec(name) is not None:
+            found += getattr(import_module(name), "AGENTS", [])
+    return found

@@ -37,12 +37,13 @@ def start_run(
     token: str,
     mode: str = models.Run.Mode.LIVE,
     labels: Mapping[str, str] | None = None,
+    version: int = 0,
 ) -> models.Run:
     """Return the new run, queued and due at once; the same token again returns the run it made.
 
-    A dry run reads for real and says of every effect what it would do and whom it would ask; nothing goes out.
-    Refuses NotYours without the right to start, Invalid for an unknown agent, an empty title, labels that can't
-    be, or input that isn't exact JSON.
+    A dry run reads for real and says of every effect what it would do and whom it would ask; nothing goes out. Only
+    a dry run may be of another `version` than the one in use. Refuses NotYours without the right to start, Invalid for
+    an unknown agent or version, an empty title, labels that can't be, or input that isn't exact JSON.
     """
     user = by.user
     if user is None or not rights.may(user.roles(), rights.Act.START):
@@ -54,6 +55,7 @@ def start_run(
     agent = models.Agent.objects.select_related("current").filter(name=agent_name).first()
     if agent is None or agent.current is None or not scopes.within(user, [agent.pk]):
         raise Invalid(f"There is no agent named {agent_name!r}.")
+    wanted = agent.current if version in {0, agent.current.number} else _tried(agent, version, mode)
     try:
         text = exact.canonical(dict(input))
         labelled = labelling.check(labels or {})
@@ -62,10 +64,8 @@ def start_run(
     title = texts.typed(title, "title")[:200] or agent.title
     try:
         with committing("start"):
-            run = _create(
-                agent.current, text=text, title=title, user=user, token=token, mode=mode, labels=labelled
-            )
-            content = {"agent": str(agent.current), "input": run.input_digest, "root": run.root_id,
+            run = _create(wanted, text=text, title=title, user=user, token=token, mode=mode, labels=labelled)
+            content = {"agent": str(wanted), "input": run.input_digest, "root": run.root_id,
                        "budget": run.budget}  # fmt: skip
             if mode == models.Run.Mode.DRY_RUN:
                 content["dry_run"] = True
@@ -79,6 +79,15 @@ def start_run(
         # The same form sent twice at once: the other one made the run.
         return _same(models.Run.objects.get(start_token=token), agent_name, user, mode)
     return run
+
+
+def _tried(agent: models.Agent, number: int, mode: str) -> models.AgentVersion:
+    if mode != models.Run.Mode.DRY_RUN:
+        raise Invalid("A version that is not in use can only be tried out, as a dry run.")
+    version = agent.versions.filter(number=number).select_related("agent").first()
+    if version is None:
+        raise Invalid(f"There is no version {number} of {agent.name!r}.")
+    return version
 
 
 def _same(run: models.Run, agent_name: str, user: models.User, mode: str) -> models.Run:

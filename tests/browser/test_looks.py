@@ -108,6 +108,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]
     paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/", "/mcp/"]
+    paths += ["/agents/", "/agents/receivables/", "/agents/receivables/1/try/", "/agents/new/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

@@ -43,6 +43,7 @@ ONLY_POST = {
     "run-stop": {"reviewer", "operator", "admin"},
     "run-retry": {"operator", "admin"},
     "mcp-accept": {"admin"},
+    "agent-use": {"admin"},
     "run-undo": {"reviewer", "operator", "admin"},
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
@@ -90,7 +91,9 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
-    if name == "budget-agent":
+    if name == "agent-try":
+        return reverse(name, args=[house.asked.agent_version.agent.name, 1])
+    if name in {"budget-agent", "agent", "agent-edit", "agent-use"}:
         return reverse(name, args=[house.asked.agent_version.agent.name])
     if name == "run-file":
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
@@ -126,11 +129,17 @@ def expected(name: str, role: str) -> int:
         return NOTHING_TO_SHOW[name]
     if name == "batch" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
-    if name in {"run-redrive", "run-separate", "run-plan-edit", "runs-redrive"} and role in SEEING:
+    if (
+        name in {"run-redrive", "run-separate", "run-plan-edit", "runs-redrive", "agent-try"}
+        and role in SEEING
+    ):
         return 200 if role in {"operator", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403
-    if name in {"policies-edit", "person", "outgoing", "secrets"} and role in SEEING:
+    if (
+        name in {"policies-edit", "person", "outgoing", "secrets", "agent-new", "agent-edit"}
+        and role in SEEING
+    ):
         return 200 if role == "admin" else 403
     if name == "review-edit" and role in SEEING:
         return 200 if role in {"reviewer", "admin"} else 403
@@ -204,10 +213,17 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif name in {
             "run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke", "delegation-end",
             "shift-end", "endpoint-act",
-            "mfa_remove_webauthn", "mcp-accept",
+            "mfa_remove_webauthn", "mcp-accept", "agent-use",
         }:  # fmt: skip
             assert response.status_code == 404  # nothing of that number is there
-        elif name in {"review-snooze", "review-hand-over", "view-save", "notice-test", "outgoing-member"}:
+        elif name in {
+            "review-snooze",
+            "review-hand-over",
+            "view-save",
+            "notice-test",
+            "outgoing-member",
+            "agent-use",
+        }:
             assert response.status_code == 422  # no time, nobody, nothing named
         else:
             assert response.status_code == 303

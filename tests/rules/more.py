@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from runs import models
-from runs.transitions import limits, mcp, secrets
+from runs import agent_files, models
+from runs.transitions import agents, limits, mcp, secrets
 from runs.transitions.actor import Actor
 from tests import factories
 
@@ -24,7 +25,20 @@ def scenes(who: factories.People) -> dict[str, Scene]:
         "annotations": {},
     }
     (offered,) = mcp.seen("odd", {"note": described}, by=Actor(user=None, channel="shell"))
+    told = agent_files.read(agent_files.BEGIN)
+    agents.save(told, base=0, reason="New.", use=True, by=Actor(user=who.admin))
+    agents.save(replace(told, model="2"), base=1, reason="Better.", use=False, by=Actor(user=who.admin))
     return {
+        "agents.save": (
+            who.admin,
+            ["agent.saved"],
+            lambda by: agents.save(replace(told, model="3"), base=2, reason="Best.", use=False, by=by),
+        ),
+        "agents.use": (
+            who.admin,
+            ["agent.used"],
+            lambda by: agents.use("letters", 2, reason="Tried out.", by=by),
+        ),
         "mcp.accept": (
             who.admin,
             ["mcp.accepted"],

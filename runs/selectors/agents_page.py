@@ -1,0 +1,189 @@
+"""Agents and their versions: what each is, who made it and why, and what differs between two."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Max
+
+from runs import agent_files, differences, models, rights
+from runs.models import scopes
+from runs.providers import declared
+from runs.selectors import check_models, keyset, page_models, review_edits, tools
+
+SIZE = 50
+VERSIONS = 100
+APP = "an installed app"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentRow:
+    """One agent in the list."""
+
+    name: str
+    title: str
+    provider: str
+    version: int
+    runs: int
+    last: datetime.datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsPage:
+    """One page of the list."""
+
+    rows: tuple[AgentRow, ...]
+    pages: page_models.Page
+    may_make: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionRow:
+    """One version of an agent."""
+
+    number: int
+    by: str
+    at: datetime.datetime
+    reason: str
+    in_use: bool
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolRow:
+    """One tool of an agent."""
+
+    name: str
+    title: str
+    tier: int | None  # None where it isn't installed
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentPage:
+    """One agent at one version."""
+
+    name: str
+    title: str
+    number: int
+    current: int
+    provider: str
+    model: str
+    instructions: str
+    tools: tuple[ToolRow, ...]
+    text: str
+    digest: str
+    versions: tuple[VersionRow, ...]
+    before: int
+    changes: tuple[check_models.Changed, ...]
+    may_change: bool
+    may_start: bool
+    from_app: bool
+
+
+def page(params: dict[str, str], user: models.User) -> AgentsPage:
+    """Return the agents that somebody sees."""
+    rows = models.Agent.objects.filter(scopes.seen(user, "pk"), current__isnull=False).select_related(
+        "current"
+    )
+    found, pages = keyset.page(rows, by=("name",), params=params, size=SIZE, descending=False)
+    used = models.Run.objects.filter(agent_version__agent__in=[row.pk for row in found]).order_by()
+    counts: dict[int, Any] = {
+        row["agent_version__agent"]: row
+        for row in used.values("agent_version__agent").annotate(runs=Count("pk"), last=Max("created_at"))
+    }
+    return AgentsPage(
+        rows=tuple(
+            AgentRow(
+                name=row.name,
+                title=row.title,
+                provider=row.current.provider if row.current else "",
+                version=row.current.number if row.current else 0,
+                runs=counts.get(row.pk, {}).get("runs", 0),
+                last=counts.get(row.pk, {}).get("last"),
+            )
+            for row in found
+        ),
+        pages=pages,
+        may_make=rights.may(user.roles(), rights.Act.AGENTS),
+    )
+
+
+def find(name: str, user: models.User) -> models.Agent | None:
+    """Return the agent, if there is one that this person sees."""
+    rows = models.Agent.objects.filter(scopes.seen(user, "pk"), current__isnull=False)
+    return rows.select_related("current").filter(name=name).first()
+
+
+def newest(agent: models.Agent) -> models.AgentVersion:
+    """Return an agent's newest version, in use or not."""
+    return agent.versions.order_by("-number").select_related("agent")[0]
+
+
+def version(agent: models.Agent, number: int) -> models.AgentVersion | None:
+    """Return a version of an agent, if there is one."""
+    return agent.versions.filter(number=number).first()
+
+
+def installed() -> tuple[ToolRow, ...]:
+    """Return every tool that an agent may have here."""
+    return tuple(ToolRow(name=one.name, title=one.title, tier=one.risk()) for one in tools.everything())
+
+
+def agent(row: models.Agent, user: models.User, *, number: int = 0) -> AgentPage | None:
+    """Return an agent at a version, the one in use without a number; None where there is no such version."""
+    versions = list(
+        row.versions.select_related("created_by", "agent")
+        .annotate(used=Count("runs"))
+        .order_by("-number")[:VERSIONS]
+    )
+    assert row.current is not None
+    shown = next((one for one in versions if one.number == (number or row.current.number)), None)
+    if shown is None:
+        return None
+    told = shown.declared()
+    earlier = next((one for one in versions if one.number < shown.number), None)
+    from_app = row.name in {one.name for one in declared.everywhere()}
+    roles = user.roles()
+    return AgentPage(
+        name=row.name,
+        title=row.title,
+        number=shown.number,
+        current=row.current.number,
+        provider=shown.provider,
+        model=shown.model,
+        instructions=shown.instructions,
+        tools=tuple(_tool(name) for name in told.tools),
+        text=agent_files.write(told),
+        digest=shown.digest,
+        versions=tuple(
+            VersionRow(
+                number=one.number,
+                by=one.created_by.display() if one.created_by else APP,
+                at=one.created_at,
+                reason=one.reason,
+                in_use=one.pk == row.current_id,
+                runs=one.used,
+            )
+            for one in versions
+        ),
+        before=earlier.number if earlier else 0,
+        changes=changed(earlier.declared(), told) if earlier else (),
+        may_change=rights.may(roles, rights.Act.AGENTS) and not from_app,
+        may_start=rights.may(roles, rights.Act.START),
+        from_app=from_app,
+    )
+
+
+def changed(before: declared.Agent, after: declared.Agent) -> tuple[check_models.Changed, ...]:
+    """Return what differs between two agents, place by place."""
+    return tuple(
+        review_edits.changed(one)
+        for one in differences.between(agent_files.contents(before), agent_files.contents(after))
+    )
+
+
+def _tool(name: str) -> ToolRow:
+    tool = tools.find(name)
+    return ToolRow(name=name, title=tools.title(name), tier=tool.risk() if tool else None)

@@ -1,0 +1,1 @@
+"""Agents as files, their pages and their versions."""

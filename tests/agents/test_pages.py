@@ -1,0 +1,124 @@
+"""Agents in the browser and at the shell: made, changed, tried out, put in use; each version stays."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from django.core import management
+from django.test import Client
+from django.urls import reverse
+
+from runs import agent_files, models
+from runs.engine import advance, verifier
+from runs.transitions import agents, refusals, starts
+from runs.transitions.actor import Actor
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = agent_files.BEGIN
+
+
+@pytest.fixture
+def who() -> factories.People:
+    """One person of each role."""
+    return factories.people()
+
+
+def client(user: models.User) -> Client:
+    made = Client()
+    made.force_login(user)
+    return made
+
+
+def saved(user: models.User, text: str, *, base: int, use: bool = True) -> models.AgentVersion:
+    return agents.save(agent_files.read(text), base=base, reason="Because.", use=use, by=Actor(user=user))
+
+
+def test_from_a_new_agent_to_a_version_that_was_tried_out_first(who: factories.People) -> None:
+    admin, edit = client(who.admin), reverse("agent-edit", args=["letters"])
+    assert (
+        "small letters"
+        in admin.post(
+            reverse("agent-new"),
+            {"text": TEXT.replace("name: letters", "name: A b"), "act": "save", "reason": "x"},
+        ).content.decode()
+    )
+    unsaid = admin.post(reverse("agent-new"), {"text": TEXT, "act": "save", "base": "0", "reason": " "})
+    assert (unsaid.status_code, "Say why" in unsaid.content.decode()) == (422, True)
+    assert TEXT.splitlines()[1].replace("'", "&#x27;") in unsaid.content.decode()  # nothing is lost
+    made = admin.post(reverse("agent-new"), {"text": TEXT, "act": "save", "base": "0", "reason": "New."})
+    assert made["Location"] == reverse("agent", args=["letters"]) + "?version=1"
+
+    longer = TEXT.replace("Nothing to do for", "Nothing at all to do for")
+    live = admin.post(edit, {"text": longer, "act": "live", "base": "1"}, headers={"HX-Request": "true"})
+    assert "Nothing <ins>at all </ins>to do" in live.content.decode() or "at all" in live.content.decode()
+    admin.post(edit, {"text": longer, "act": "try", "base": "1", "reason": "Say it better."})
+    row = models.Agent.objects.get(name="letters")
+    assert row.current is not None
+    assert (row.current.number, row.versions.count()) == (1, 2)
+    stale = admin.post(edit, {"text": TEXT, "act": "save", "base": "1", "reason": "Late."})
+    assert (stale.status_code, "meanwhile" in stale.content.decode()) == (409, True)
+
+    # It is tried out as a dry run before it is put in use, by whoever may start runs.
+    operator = client(who.operator)
+    place = reverse("agent-try", args=["letters", 2])
+    assert "Customer" in operator.get(place).content.decode()
+    assert operator.post(place, {}).status_code == 422
+    tried = operator.post(place, {"letters.customer": "Ann"})
+    run = models.Run.objects.get()
+    assert tried["Location"] == reverse("run-dry", args=[run.pk])
+    assert (run.mode, run.agent_version.number) == ("dry_run", 2)
+    advance.advance(run.pk)
+    run.refresh_from_db()
+    last = models.Entry.objects.filter(run=run).order_by("-position")[0]
+    assert "Nothing at all to do for Ann" in str(last.content)
+    with pytest.raises(refusals.Invalid, match="only be tried out"):
+        starts.start_run("letters", input={"customer": "A"}, title="", by=Actor(user=who.operator), token="t",
+                         version=2)  # fmt: skip
+
+    page = operator.get(reverse("agent", args=["letters"]) + "?version=2").content.decode()
+    assert "What version 2 changed in version 1" in page
+    assert "Put it in use" not in page
+    used = admin.post(reverse("agent-use", args=["letters"]), {"version": "2", "reason": "Tried out."})
+    assert used.status_code in {302, 303}
+    row.refresh_from_db()
+    assert row.current.number == 2
+    assert operator.post(reverse("agent-use", args=["letters"]), {"version": "1"}).status_code == 403
+    assert operator.get(edit).status_code == 403
+    assert "Customers" in operator.get(reverse("agents")).content.decode()
+    verifier.verify()
+
+
+def test_what_an_app_declares_is_changed_there(who: factories.People) -> None:
+    row = models.Agent.objects.get(name="receivables")
+    page = client(who.admin).get(reverse("agent", args=["receivables"])).content.decode()
+    assert "An installed app declares it" in page
+    assert row.current is not None
+    text = agent_files.write(row.current.declared())
+    with pytest.raises(refusals.Invalid, match="declared by an installed app"):
+        saved(who.admin, text.replace("title: Accounts", "title: Other"), base=row.current.number)
+
+
+def test_files_are_checked_applied_and_exported_and_a_bad_one_keeps_all_out(
+    who: factories.People, tmp_path: Path
+) -> None:
+    def say(*words: str) -> str:
+        said = io.StringIO()
+        management.call_command("agents", *words, stdout=said, stderr=said)
+        return said.getvalue()
+
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text(TEXT)
+    bad.write_text(TEXT.replace("tools: []", "tools: [nothing.here]"))
+    by = ("--by", who.admin.username, "--reason", "Reviewed.")
+    with pytest.raises(management.CommandError, match="1 of 2 files can't be used; nothing was kept"):
+        say("apply", str(good), str(bad), *by)
+    assert not models.Agent.objects.filter(name="letters").exists()
+    assert say("apply", str(good), *by) == "letters: version 1 is in use.\n"
+    assert say("apply", str(good), *by) == "letters: version 1 is this one already.\n"
+    assert agent_files.read(say("export", "letters")) == agent_files.read(TEXT)
+    good.write_text(TEXT.replace("tools: []", "tools: [email.send]"))
+    with pytest.raises(management.CommandError, match="may not change agents"):
+        say("apply", str(good), "--by", who.operator.username, "--reason", "x")
