@@ -139,7 +139,7 @@ def of_decisions(found: Sequence[models.Decision]) -> tuple[inbox_models.Decided
             kind=row.review.kind,
             tier=row.review.tier,
             effect=effect_of(row.review),
-            status=row.review.status,
+            status="noted" if row.review.status == lifecycle.Review.OPEN else row.review.status,
             by=row.person.display(),
             at=row.created_at,
             reason=row.reason,

@@ -149,6 +149,17 @@ class Marks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Came:
+    """What came of an approval so far; a page looks anew after `asks_again` seconds, and not where it is over."""
+
+    review_id: int
+    words: str
+    good: bool  # it is done
+    run_id: int
+    asks_again: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReviewPage:
     review_id: int
     kind: str
@@ -197,6 +208,7 @@ class ReviewPage:
     undo_left: float  # seconds in which this approval can still be taken back
     outcome: str  # closed reviews: one sentence, who, what, when
     outcome_reason: str
+    came: Came | None  # of an approval of which something comes still
     taken_back: bool  # an approval that a person withdrew before it started
     again_id: int | None  # the question that took the place of this one
     started_by: str
@@ -238,17 +250,6 @@ class Done:
     sentence: str
     undo_left: float = 0.0
     came: "Came | None" = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Came:
-    """What came of an approval so far; a page looks anew after `asks_again` seconds, and not where it is over."""
-
-    review_id: int
-    words: str
-    good: bool  # it is done
-    run_id: int
-    asks_again: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

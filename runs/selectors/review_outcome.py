@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from runs import lifecycle, models
-from runs.selectors import deciding, ledger, review_models, review_terms, tools
+from runs.selectors import deciding, ledger, review_models, review_terms, switched, tools
 
 Votes = tuple[tuple[review_models.Vote, frozenset[int]], ...]
 
@@ -84,12 +84,27 @@ def outcome(
         return f"{receipt} That was in run {stands.owner.run_id}, {when}; it is not done again.", ""
     if review.status in _CLOSED or last is None:
         return _CLOSED.get(lifecycle.Review(review.status), "This is closed."), ""
-    return f"{last.by} {last.verdict} this.{_after(review, action)}", last.reason
+    after = "" if _comes(review, action) else _after(review, action)  # the page looks anew for that
+    return f"{last.by} {last.verdict} this.{after}", last.reason
 
 
 def _stood(action: models.Action | None) -> models.Occurrence | None:
     """Return the effect that the action was found to be, where it was done before."""
     return action.occurrence if action is not None and action.status == lifecycle.Action.ABSORBED else None
+
+
+def _comes(review: models.Review, action: models.Action | None) -> bool:
+    return action is not None and review.status == lifecycle.Review.APPROVED and action.status in _COMES
+
+
+def _starts(review: models.Review, action: models.Action) -> str:
+    """Return when what is approved starts, where nobody has to do anything more for it, or what it waits for."""
+    if review.run.status == lifecycle.Run.PAUSED:
+        return " It starts when the run goes on, which is paused."
+    switches = models.Installation.objects.values_list("switches", flat=True).get(pk=1)
+    if switched.held_up(switches, review.run.agent_version.agent.name) or f"tool:{action.tool}" in switches:
+        return " It starts when the pause is lifted; nothing of it starts now."
+    return " It starts in a moment."
 
 
 def _after(review: models.Review, action: models.Action | None) -> str:
@@ -98,9 +113,9 @@ def _after(review: models.Review, action: models.Action | None) -> str:
         return ""
     if action.status == lifecycle.Action.SUCCEEDED:
         return f" Done: {ledger.result_text(action)}".rstrip(": ")
+    if action.status in {lifecycle.Action.HELD, lifecycle.Action.APPROVED}:
+        return _starts(review, action)
     return {
-        lifecycle.Action.HELD: " It starts in a moment.",
-        lifecycle.Action.APPROVED: " It starts in a moment.",
         lifecycle.Action.INTENT: " It is being done right now.",
         lifecycle.Action.FAILED: f" It did not happen: {action.error}",
         lifecycle.Action.IN_DOUBT: " Whether it happened isn't known yet.",
@@ -118,7 +133,7 @@ def came(review: models.Review, *, undo_left: float) -> review_models.Came | Non
         words="" if undo_left else _after(review, action).strip(),  # the button beside it counts down
         good=action.status == lifecycle.Action.SUCCEEDED,
         run_id=review.run_id,
-        asks_again=max(3, math.ceil(undo_left) + 1) if action.status in _COMES else None,
+        asks_again=max(3, math.ceil(undo_left) + 1) if _comes(review, action) else None,
     )
 
 

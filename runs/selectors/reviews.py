@@ -72,6 +72,8 @@ def page(
     previous_id, next_id = queue.neighbours(viewer, review, chosen)
     taken_back = review_outcome.taken_back(review, viewer)
     outcome, outcome_reason = review_outcome.outcome(review, votes, action, taken_back=taken_back)
+    left = undo_left(review, viewer)
+    came = review_outcome.came(review, undo_left=left)
     arguments = exact.stored(text) if text and sound else {}
     changes = review_edits.changes(action)
     decisive = tools.decisive(action.tool) if action else ()
@@ -133,9 +135,10 @@ def page(
         failure=review_parts.failure(review) if review.kind == lifecycle.ReviewKind.FAILURE else None,
         budget=review_budget.asked(review) if review.kind == lifecycle.ReviewKind.BUDGET else None,
         undo_seconds=review.undo_seconds,
-        undo_left=undo_left(review, viewer),
+        undo_left=left,
         outcome=outcome,
         outcome_reason=outcome_reason,
+        came=came if came and came.asks_again else None,
         taken_back=bool(taken_back),
         again_id=review_outcome.again(review),
         started_by=run.created_by.display(),

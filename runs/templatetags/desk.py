@@ -61,6 +61,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "review": {
         "open": ("Waiting for you", "ask", "hourglass"),
+        "noted": ("Waits for somebody else", "ask", "hourglass"),  # open still, seen by who has approved it
         "approved": ("Approved", "good", "circle-check"),
         "rejected": ("Rejected", "bad", "circle-x"),
         "answered": ("Answered", "good", "circle-check"),
