@@ -32,6 +32,7 @@ class Act(StrEnum):
     SECRETS = "secrets"
     TOOLS = "tools"
     AGENTS = "agents"
+    MEMORY = "memory"
     POLICIES = "policies"
     PEOPLE = "people"
     BREAK_GLASS = "break_glass"
@@ -57,6 +58,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.SECRETS: frozenset({ADMIN}),
     Act.TOOLS: frozenset({ADMIN}),
     Act.AGENTS: frozenset({ADMIN}),
+    Act.MEMORY: frozenset({OPERATOR, ADMIN}),
     Act.POLICIES: frozenset({ADMIN}),
     Act.PEOPLE: frozenset({ADMIN}),
     Act.BREAK_GLASS: frozenset({ADMIN}),

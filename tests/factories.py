@@ -13,7 +13,7 @@ from runs import models, rights, seed
 from runs.demo import setup as demo
 from runs.providers import declared
 from runs.tools import contract
-from runs.transitions import holds, redrives, starts
+from runs.transitions import holds, memory, redrives, starts
 from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import Look, World
@@ -191,3 +191,33 @@ def demo_run(by: models.User, file: str = "north.csv", mode: str = models.Run.Mo
     return starts.start_run(
         "receivables", input=given, title=title, by=Actor(user=by), token=token, mode=mode
     )
+
+
+def remembered(by: models.User, text: str = "Pays late.") -> models.MemoryNote:
+    """Return a note that a run has just kept, and after it a person's correction of another."""
+    run = go(starts_with_notes(by, ("C-1", "pays", text), ("C-1", "tone", "Formal.")))
+    assert run.status == "succeeded", run.error
+    other = models.MemoryNote.objects.get(name="tone", agent=run.agent_version.agent)
+    memory.change(other.pk, "Friendly.", reason="They asked for it.", base=1, by=Actor(user=by))
+    return models.MemoryNote.objects.get(name="pays", agent=run.agent_version.agent)
+
+
+def starts_with_notes(by: models.User, *notes: tuple[str, str, str], agent: str = "") -> models.Run:
+    """Return a new run that keeps these notes, subject, name and text, and then recalls the first subject."""
+    name = agent or f"remembers-{next(_numbers)}"
+    calls = [
+        {"tool": "memory.note", "arguments": {"subject": subject, "name": note, "text": text}}
+        for subject, note, text in notes
+    ]
+    recall = {"tool": "memory.recall", "arguments": {"subject": notes[0][0]}}
+    seed.register(
+        declared.Agent(
+            name=name,
+            title="Remembers",
+            provider="replay",
+            definition={"replies": [{"calls": [call]} for call in [*calls, recall]]},
+            tools=("memory.note", "memory.recall"),
+            input_schema={"type": "object", "properties": {}},
+        )
+    )
+    return starts.start_run(name, input={}, title="Notes", by=Actor(user=by), token=f"n{next(_numbers)}")

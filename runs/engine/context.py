@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from runs import exact, lifecycle, models, redaction, state
 from runs.engine import secrets
@@ -10,7 +12,7 @@ from runs.models import paths
 from runs.providers import prompts
 from runs.tools import filerefs
 from runs.tools.contract import FileRef
-from runs.transitions import starts
+from runs.transitions import memory, starts
 
 
 class Context:
@@ -63,6 +65,22 @@ class Context:
         if value is None:
             raise LookupError(f"There is no result with the handle {handle}.")
         return value if isinstance(value, str) else prompts.readable(value)
+
+    def recall(self, *, subject: str, words: str, most: int) -> list[dict[str, Any]]:
+        """Return notes of the run's agent, newest first."""
+        return memory.recalled(self._run_id, subject=subject, words=words, most=most)
+
+    def noted(self, *, subject: str, name: str) -> dict[str, Any] | None:
+        """Return one note of the run's agent, or None."""
+        return memory.noted(self._run_id, subject=subject, name=name)
+
+    def remember(self, *, subject: str, name: str, text: str) -> dict[str, Any]:
+        """Return the note as it is kept now, once for this call's key."""
+        return memory.remember(self._run_id, self._key, subject=subject, name=name, text=text)
+
+    def remembered(self, keys: Sequence[str]) -> dict[str, Any] | None:
+        """Return what was kept under one of these keys, or None."""
+        return memory.remembered(keys)
 
     def attach(self, name: str, content: bytes) -> FileRef:
         """Return the name of bytes that this call made; ValueError for more than a call may make."""

@@ -12,6 +12,7 @@ from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
 from runs.models.mcp import McpTool
+from runs.models.memory import MemoryNote, MemoryVersion
 from runs.models.notice import Delivery, Endpoint, Notice, NoticeSettings, SlackLink
 from runs.models.occurrence import Evidence, Occurrence
 from runs.models.pins import Contract, Pins
@@ -54,6 +55,8 @@ __all__ = [
     "Installation",
     "Invitation",
     "McpTool",
+    "MemoryNote",
+    "MemoryVersion",
     "Notice",
     "NoticeSettings",
     "Occurrence",

@@ -12,7 +12,13 @@ from django.utils.module_loading import module_has_submodule
 
 from runs.tools import contract, soundness, undo
 
-BUILT_IN = ("runs.tools.files", "runs.tools.email", "runs.tools.http", "runs.tools.results")
+BUILT_IN = (
+    "runs.tools.files",
+    "runs.tools.email",
+    "runs.tools.http",
+    "runs.tools.memory",
+    "runs.tools.results",
+)
 
 Kind = TypeVar("Kind", bound=type[contract.Tool])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -29,6 +31,11 @@ OPEN_TO_ALL = {
         ("login", "account_login", "account_inactive", "mfa_authenticate", "mfa_login_webauthn"), 302
     ),
 }
+OF_NOTHING = (
+    "view-save", "audit-check", "notice-test", "notices-seen", "slack-link", "outgoing-member", "session-end",
+    "mfa_generate_recovery_codes",
+)  # fmt: skip
+"""Acts whose address names nothing."""
 ONLY_POST = {
     "review-withdraw": {"reviewer", "admin"},
     "review-answer": {"reviewer", "admin"},
@@ -44,6 +51,7 @@ ONLY_POST = {
     "run-retry": {"operator", "admin"},
     "mcp-accept": {"admin"},
     "agent-use": {"admin"},
+    "agent-note": {"operator", "admin"},
     "run-undo": {"reviewer", "operator", "admin"},
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
@@ -91,9 +99,9 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
-    if name == "agent-try":
+    if name in {"agent-try", "agent-note"}:
         return reverse(name, args=[house.asked.agent_version.agent.name, 1])
-    if name in {"budget-agent", "agent", "agent-edit", "agent-use"}:
+    if name in {"budget-agent", "agent-memory", "agent", "agent-edit", "agent-use"}:
         return reverse(name, args=[house.asked.agent_version.agent.name])
     if name == "run-file":
         given = models.Run.objects.filter(title__startswith="Open invoices").first()
@@ -179,23 +187,8 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         review = factories.held(who.operator) if role in ONLY_POST[name] else untouched
         client = Client()
         client.force_login(who.named(role))
-        args = (
-            []
-            if name
-            in {
-                "view-save",
-                "audit-check",
-                "notice-test",
-                "notices-seen",
-                "slack-link",
-                "outgoing-member",
-                "session-end",
-                "mfa_generate_recovery_codes",
-            }
-            else [review.pk]
-            if name.startswith("review-")
-            else [review.run_id]
-        )
+        own: dict[str, list[Any]] = {"agent-note": ["receivables", 1], **{key: [] for key in OF_NOTHING}}
+        args = own.get(name, [review.pk if name.startswith("review-") else review.run_id])
         response = client.post(reverse(name, args=args), {"reason": "because"})
         if role == "nobody":
             assert response.status_code == 404
@@ -213,7 +206,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif name in {
             "run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke", "delegation-end",
             "shift-end", "endpoint-act",
-            "mfa_remove_webauthn", "mcp-accept", "agent-use",
+            "mfa_remove_webauthn", "mcp-accept", "agent-use", "agent-note",
         }:  # fmt: skip
             assert response.status_code == 404  # nothing of that number is there
         elif name in {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from runs import agent_files, models
-from runs.transitions import agents, limits, mcp, secrets
+from runs.transitions import agents, limits, mcp, memory, secrets
 from runs.transitions.actor import Actor
 from tests import factories
 
@@ -28,7 +28,14 @@ def scenes(who: factories.People) -> dict[str, Scene]:
     told = agent_files.read(agent_files.BEGIN)
     agents.save(told, base=0, reason="New.", use=True, by=Actor(user=who.admin))
     agents.save(replace(told, model="2"), base=1, reason="Better.", use=False, by=Actor(user=who.admin))
+    agent = models.Agent.objects.get(name="letters")
+    note = models.MemoryNote.objects.create(agent=agent, name="tone", text="Be brief.", version=1, words="")
     return {
+        "memory.change": (
+            who.operator,
+            ["memory.changed"],
+            lambda by: memory.change(note.pk, "Be kind.", reason="Better.", base=1, by=by),
+        ),
         "agents.save": (
             who.admin,
             ["agent.saved"],
