@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 MAX_CHANGED = 20
 """So many refusals in a row mean that something is wrong with this code, not that the inbox is busy."""
 
-LONGEST_BACKOFF = 3600.0
-"""So many seconds are waited at most before a provider is asked again, whatever it asks for."""
+BACKOFF, LONGEST_BACKOFF = 4.0, 3600.0
+"""Seconds: doubled with each time that a provider had trouble, and the most that is waited, whatever it asks for."""
 
 never = heartbeat.never
 
@@ -247,7 +247,7 @@ def _not_asked(front: frontier.Frontier, error: paying.TooLittle | contract.Prov
     if isinstance(error, paying.TooLittle):
         return not steps.refill(claim, need=error.need, seen=seen)
     if error.retryable and front.situation.attempts < front.situation.poison:
-        after = max(2.0**front.situation.attempts, min(error.retry_after or 0.0, LONGEST_BACKOFF))
+        after = max(BACKOFF * 2**front.situation.attempts, min(error.retry_after or 0.0, LONGEST_BACKOFF))
         steps.later(claim, reason="backoff", after=after, trouble=str(error))
     else:
         steps.fail(claim, cause=str(error), detail="", open_calls=_open(front), seen=seen)

@@ -25,6 +25,12 @@ def get(name: str) -> contract.Provider:
         raise UnknownProvider(f"There is no provider {name!r}; there is {', '.join(names())}.") from None
 
 
+def check_model(provider: str, model: str) -> None:
+    """Refuse (ValueError, one sentence) a model that this provider can't ask."""
+    if provider == llm.Llm.name:
+        llm.vendor_of(model)
+
+
 def check_step(provider: str, body: Mapping[str, Any], tools: tuple[str, ...]) -> None:
     """Refuse (ValueError, one sentence) a plan step that this provider can't carry out with these tools."""
     if provider == playbook.Playbook.name:

@@ -13,6 +13,7 @@ from runs.tools import registry as tools
 def register(agent: declared.Agent) -> models.AgentVersion:
     """Return the version in use of an app's agent, a new one if it changed; a bad one is refused (ValueError)."""
     providers.get(agent.provider).check(agent.definition, agent.tools)
+    providers.check_model(agent.provider, agent.model)
     for tool in agent.tools:
         tools.get(tool)
     _check_limits(agent)

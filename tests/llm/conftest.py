@@ -13,6 +13,7 @@ from runs.providers import declared, llm
 from runs.tools import contract, registry
 from runs.transitions import starts
 from runs.transitions.actor import Actor
+from tests.engine import conftest as engine
 from tests.engine.conftest import fresh_world, operator, person, reviewer
 from tests.llm import wire
 
@@ -93,6 +94,15 @@ def start(operator: models.User) -> Start:
 
 
 _DEFINED = {"output_schema", "facts", "max_tokens", "window", "temperature", "stream", "base_url", "key"}
+
+
+def go(run: models.Run) -> models.Run:
+    """Advance the run until it rests, in as many slices as a busy machine takes."""
+    for _ in range(50):
+        run = engine.go(run)
+        if (run.status, run.reason) != ("queued", "slice"):
+            break
+    return run
 
 
 def plan(*steps: str, **more: Any) -> wire.Tool:

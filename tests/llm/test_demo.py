@@ -12,8 +12,8 @@ from runs.demo.setup import FOLDER
 from runs.engine import verifier
 from runs.transitions import starts
 from runs.transitions.actor import Actor
-from tests.engine.conftest import answer, go, only_review
-from tests.llm.conftest import plan
+from tests.engine.conftest import answer, only_review
+from tests.llm.conftest import go, plan
 from tests.llm.wire import Say, Server
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,9 +8,9 @@ import pytest
 
 from runs import models
 from runs.engine import verifier
-from tests.engine.conftest import answer, go, only_review
+from tests.engine.conftest import answer, only_review
 from tests.engine.world import World
-from tests.llm.conftest import KEY, Start, finish, plan
+from tests.llm.conftest import KEY, Start, finish, go, plan
 from tests.llm.wire import Say, Server
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,9 +8,9 @@ from runs import models
 from runs.engine import verifier
 from runs.transitions import holds
 from runs.transitions.actor import Actor
-from tests.engine.conftest import answer, go, only_review
+from tests.engine.conftest import answer, only_review
 from tests.engine.world import World
-from tests.llm.conftest import Start, finish, plan
+from tests.llm.conftest import Start, finish, go, plan
 from tests.llm.wire import Say, Server
 from tests.rules import test_4_plan_edits as edits
 
