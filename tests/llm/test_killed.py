@@ -51,7 +51,9 @@ def test_a_killed_worker_pays_once_more_at_most(server: Server, start: Start) ->
 
     def answer(body: dict[str, Any]) -> Say:
         turns = sum(message["role"] == "assistant" for message in body["messages"])
-        turn: Say = [Say(calls=(plan("act"),)), Say(calls=(("world_allowed", {"name": name}),)), finish()][turns]
+        turn: Say = [Say(calls=(plan("act"),)), Say(calls=(("world_allowed", {"name": name}),)), finish()][
+            turns
+        ]
         return turn
 
     server.otherwise = answer
