@@ -105,7 +105,7 @@ def found() -> str:
     return ""
 
 
-def test_every_column_of_every_kind_of_row_is_watched(history: list[models.Run]) -> None:
+def _every_column_of_every_kind_of_row_is_watched(history: list[models.Run]) -> None:
     """Each column in turn, on a random row; the answer names the row."""
     rng = random.Random(7)
     missed = []
@@ -124,7 +124,7 @@ def test_every_column_of_every_kind_of_row_is_watched(history: list[models.Run])
     assert found() == ""
 
 
-def test_rows_that_go_come_or_change_places_are_found(history: list[models.Run]) -> None:
+def _rows_that_go_come_or_change_places_are_found(history: list[models.Run]) -> None:
     rng = random.Random(11)
     missed = []
     for model in tampering.TABLES:
@@ -221,7 +221,7 @@ def _key(table: str) -> str:
         return str(connection.introspection.get_table_description(cursor, table)[0].name)
 
 
-def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[models.Run]) -> None:
+def _a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[models.Run]) -> None:
     """Whoever rewrites a run's log from its first line, heads and all, still can't rewrite the audit chain."""
     from runs.transitions import log
 
@@ -237,7 +237,7 @@ def test_a_rewritten_log_is_found_although_its_own_chain_is_whole(history: list[
         assert re.match(rf"run {run.pk}: .* is not what the audit chain saw", found())
 
 
-def test_forged_approvals_are_found(history: list[models.Run]) -> None:
+def _forged_approvals_are_found(history: list[models.Run]) -> None:
     review = models.Review.objects.filter(run=history[-1], status="open").first()
     assert review is not None
     with tampering.unhindered():
@@ -247,7 +247,7 @@ def test_forged_approvals_are_found(history: list[models.Run]) -> None:
         assert re.match(rf"review {review.pk}", found())
 
 
-def test_append_only_rows_can_not_be_changed_in_passing(history: list[models.Run]) -> None:
+def _append_only_rows_can_not_be_changed_in_passing(history: list[models.Run]) -> None:
     for model in (
         models.Entry,
         models.Decision,
@@ -261,7 +261,24 @@ def test_append_only_rows_can_not_be_changed_in_passing(history: list[models.Run
                 act()
 
 
-def test_the_command_ends_with_1_and_names_the_row(
+def test_whatever_is_changed_is_found(
+    history: list[models.Run], child_environment: dict[str, str], subtests: pytest.Subtests
+) -> None:
+    """Each change is taken back, so that one history serves them all; what the command sees is the last."""
+    for changes in (
+        _append_only_rows_can_not_be_changed_in_passing,
+        _every_column_of_every_kind_of_row_is_watched,
+        _rows_that_go_come_or_change_places_are_found,
+        _a_rewritten_log_is_found_although_its_own_chain_is_whole,
+        _forged_approvals_are_found,
+    ):
+        with subtests.test(changes.__name__):
+            changes(history)
+    with subtests.test("the command"):
+        _the_command_ends_with_1_and_names_the_row(history, child_environment)
+
+
+def _the_command_ends_with_1_and_names_the_row(
     history: list[models.Run], child_environment: dict[str, str]
 ) -> None:
     def verify() -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,7 @@ Real processes on real servers of this file's own. A run is held at an exact poi
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import tempfile
 import time
@@ -15,7 +16,6 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from django.core import management
 from django.db import connection, connections
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -23,7 +23,7 @@ from ckptsite import addresses
 from ckptsite.services import postgres
 from runs import hints, models
 from runs.engine import verifier
-from tests import waiting
+from tests import fresh, waiting
 from tests.kills import gates
 from tests.kills import site as sites
 from tests.kills.site import Site
@@ -46,8 +46,9 @@ def servers(django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
         try:
             made.start("postgres", "valkey")
             postgres.make_database(made.folder.database_url)
-            with django_db_blocker.unblock(), here(made):
-                management.call_command("migrate", verbosity=0)
+            address = {"DATABASE_URL": made.folder.database_url}
+            with django_db_blocker.unblock(), here(made), mock.patch.dict(os.environ, address):
+                fresh.migrated()
                 sites.people()
             yield made
         finally:
