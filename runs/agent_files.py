@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from runs import exact, measures
-from runs.providers import declared, registry
+from runs.providers import declared, playbook_format, registry
 from runs.tools import registry as tools
 
 LONGEST = 500_000
@@ -53,6 +53,37 @@ definition:
       finish: {summary: "Nothing to do for ${input.customer} yet."}
 """
 """What a new agent's text begins with."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of such a file, for editors; that of a playbook stands in its `$defs`."""
+    limits = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
+    playbook = playbook_format.SCHEMA
+    return {
+        "$schema": playbook["$schema"],
+        "title": "Agent",
+        "type": "object",
+        "required": list(_NEEDED),
+        "additionalProperties": False,
+        "properties": {
+            **{key: {"type": "string"} for key in _TEXTS},
+            "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,79}$"},
+            "provider": {"enum": list(registry.names())},
+            "tools": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+            "ordered": {"type": "boolean"},
+            "approve_plan": {"type": "boolean"},
+            "budget": limits,
+            "per_day": limits,
+            "input": {"type": "object"},
+            "definition": {"type": "object"},
+        },
+        "if": {"properties": {"provider": {"const": "playbook"}}},
+        "then": {"properties": {"definition": {"$ref": "#/$defs/playbook"}}},
+        "$defs": {
+            "playbook": {key: value for key, value in playbook.items() if key not in {"$schema", "$defs"}},
+            **playbook["$defs"],
+        },
+    }
 
 
 class BadAgent(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,22 @@ def test_what_is_written_reads_as_the_same(agent: declared.Agent) -> None:
     text = agent_files.write(agent)
     assert agent_files.contents(agent_files.read(text)) == agent_files.contents(agent)
     assert agent_files.write(agent_files.read(text)) == text
+
+
+def test_its_json_schema_takes_what_is_an_agent_and_not_what_is_none() -> None:
+    schema = agent_files.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checked = jsonschema.Draft202012Validator(schema)
+    for agent in (*demo.AGENTS, agent_files.read(GOOD)):
+        assert list(checked.iter_errors(agent_files.contents(agent))) == []
+    good = agent_files.contents(agent_files.read(GOOD))
+    for wrong in (
+        {"name": "A b"},
+        {"tools": "email.send"},
+        {"definition": {"steps": [{"id": "a"}]}},
+        {"more": 1},
+    ):
+        assert list(checked.iter_errors(good | wrong))
 
 
 plain = st.recursive(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,16 @@ class Command(BaseCommand):
         apply.add_argument("--reason", required=True, help="why; it stands in the audit trail")
         for each in (check, apply):
             each.add_argument("file", nargs="+")
+        acts.add_parser("schema", help="write the JSON Schema of such files, for editors")
         export = acts.add_parser("export", help="write an agent as a file, to the standard output")
         export.add_argument("name")
         export.add_argument("--version", dest="number", type=int, default=0, help="not the one in use")
 
     def handle(self, *args: object, act: str, **given: Any) -> None:
         """Do it, or say in one sentence why not."""
+        if act == "schema":
+            self.stdout.write(json.dumps(agent_files.schema(), indent=2))
+            return
         if act == "export":
             self._export(given["name"], given["number"])
             return
