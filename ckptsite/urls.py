@@ -121,6 +121,7 @@ urlpatterns = [
     path("agents/<slug:name>/edit/", agents.edit, name="agent-edit"),
     path("agents/<slug:name>/use/", agents.use, name="agent-use"),
     path("agents/<slug:name>/<int:number>/try/", agents.try_out, name="agent-try"),
+    path("agents/<slug:name>/<int:number>/try-on/", agents.try_on, name="agent-try-on"),
     path("agents/<slug:name>/memory/", memory.memory, name="agent-memory"),
     path("agents/<slug:name>/memory/<int:note_id>/", memory.change, name="agent-note"),
     path("mcp/", mcp.mcp, name="mcp"),

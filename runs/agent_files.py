@@ -173,8 +173,12 @@ class _Dumper(yaml.SafeDumper):
     """Texts of several lines stand as such."""
 
 
+_ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+"""What YAML folds or takes for the end of a line, if it isn't written as an escape."""
+
+
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
+    style = '"' if _ODD.search(value) else "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max
+from django.db.models import Count, F, Max
 
 from runs import agent_files, differences, models, rights
 from runs.models import scopes
@@ -15,6 +15,8 @@ from runs.selectors import check_models, keyset, page_models, review_edits, tool
 
 SIZE = 50
 VERSIONS = 100
+RECORDED = 5
+LIKE = "like-run"
 APP = "an installed app"
 
 
@@ -61,6 +63,18 @@ class ToolRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TriedRow:
+    """A dry run of a version, and the recorded run that it is like."""
+
+    run: int
+    title: str
+    like: int
+    was: str
+    status: str
+    done: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentPage:
     """One agent at one version."""
 
@@ -80,6 +94,8 @@ class AgentPage:
     may_change: bool
     may_start: bool
     from_app: bool
+    recorded: int  # runs that it can be tried on
+    tried: tuple[TriedRow, ...]
 
 
 def page(params: dict[str, str], user: models.User) -> AgentsPage:
@@ -173,6 +189,33 @@ def agent(row: models.Agent, user: models.User, *, number: int = 0) -> AgentPage
         may_change=rights.may(roles, rights.Act.AGENTS) and not from_app,
         may_start=rights.may(roles, rights.Act.START),
         from_app=from_app,
+        recorded=len(recorded(row)),
+        tried=_tried(shown),
+    )
+
+
+def recorded(row: models.Agent) -> list[models.Run]:
+    """Return the newest runs of an agent on which a version of it can be tried: done for real, and ended."""
+    ended = models.Run.objects.filter(agent_version__agent=row, mode=models.Run.Mode.LIVE, root=F("pk"))
+    return list(ended.filter(ended_at__isnull=False).order_by("-pk")[:RECORDED])
+
+
+def _tried(shown: models.AgentVersion) -> tuple[TriedRow, ...]:
+    dry = models.Run.objects.filter(agent_version=shown, mode=models.Run.Mode.DRY_RUN).exclude(labels={})
+    rows = list(dry.order_by("-pk")[: 2 * RECORDED])
+    like = {row.pk: int(row.labels[LIKE]) for row in rows if row.labels.get(LIKE, "").isdigit()}
+    known = models.Run.objects.in_bulk(like.values())
+    return tuple(
+        TriedRow(
+            run=row.pk,
+            title=row.title,
+            like=like[row.pk],
+            was=known[like[row.pk]].status,
+            status=row.status,
+            done=row.ended_at is not None,
+        )
+        for row in rows
+        if like.get(row.pk) in known
     )
 
 

@@ -1,4 +1,4 @@
-"""Two attempts of a lineage side by side: steps aligned, where they part, and what each did, cost and took."""
+"""Two attempts of a lineage, or runs of an agent, side by side: steps aligned, and what each did, cost and took."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def page(a: models.Run | None, b: models.Run | None, viewer: deciding.Viewer) ->
             choices=() if found is None else _choices(found, None),
         )
     common = cuts.shared(cuts.of(a), cuts.of(b))
-    if not common:
+    if not common and a.agent_version.agent_id != b.agent_version.agent_id:
         return inspect_models.ComparePage(
             error="These two runs have nothing in common, so nothing can be aligned."
         )
     ends = [_end(a), _end(b)]
-    start = past.last_reply(ends[0], until=common) - 1
+    start = past.last_reply(ends[0], until=common) - 1 if common else 0
     left, right = (past.calls(end, after=start) for end in ends)
     known = compare_effects.actions((ends[0], left), (ends[1], right))
     shared = paths.checkpoints(a).filter(position__lte=common).order_by("-position").first()
-    dry = next((run for run in (a, b) if run.mode == models.Run.Mode.DRY_RUN), None)
+    dry = next((run for run in (a, b) if common and run.mode == models.Run.Mode.DRY_RUN), None)
     return inspect_models.ComparePage(
         a=_attempt(a),
         b=_attempt(b),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import IntegrityError
@@ -25,6 +25,10 @@ def keep_blob(content: bytes) -> str:
     models.Blob.objects.get_or_create(sha256=sha256, defaults={"size": len(content), "content": content})
     points.reach("file.after")
     return sha256
+
+
+LIKE = "like-run"
+"""Label of a dry run that was begun to be compared with another run."""
 
 
 @attempts.noted("run.start", "agent {}")
@@ -79,6 +83,28 @@ def start_run(
         # The same form sent twice at once: the other one made the run.
         return _same(models.Run.objects.get(start_token=token), agent_name, user, mode)
     return run
+
+
+def try_on(
+    agent_name: str, version: int, runs: Iterable[models.Run], *, token: str, by: Actor
+) -> list[models.Run]:
+    """Return a dry run of an agent's version for each of these runs of it, on that run's input; again the same ones.
+
+    Each says by its label which run it is like. Refuses what start_run refuses.
+    """
+    return [
+        start_run(
+            agent_name,
+            input=run.input,
+            title=f"{run.title[:150]}, tried out on version {version}",
+            by=by,
+            token=f"{token[:40]}-{run.pk}",
+            mode=models.Run.Mode.DRY_RUN,
+            labels={LIKE: str(run.pk)},
+            version=version,
+        )
+        for run in runs
+    ]
 
 
 def _tried(agent: models.Agent, number: int, mode: str) -> models.AgentVersion:

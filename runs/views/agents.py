@@ -36,7 +36,8 @@ def agent(request: doors.Request, name: str) -> HttpResponse:
     page = agents_page.agent(_row(request, name), request.user, number=number)
     if page is None:
         raise Http404("There is no such version.")
-    return render(request, "agent.html", {"section": "agents", "page": page})
+    context = {"section": "agents", "page": page, "token": inputs.new_token()}
+    return render(request, "agent.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -98,6 +99,17 @@ def try_out(request: doors.Request, name: str, number: int) -> HttpResponse:
         return _trying(request, row, given, {"": refusal.message})
     messages.success(request, f"Started as a dry run, nothing goes out: {run.title}")
     return doors.lead(request, reverse("run-dry", args=[run.pk]))
+
+
+@require_POST
+@doors.allowed(rights.Act.START)
+def try_on(request: doors.Request, name: str, number: int) -> HttpResponse:
+    """Start dry runs of a version on the inputs of the newest runs, to be compared with them."""
+    row = _row(request, name)
+    found = agents_page.recorded(row)
+    starts.try_on(row.name, number, found, token=request.POST.get("token", ""), by=doors.actor(request))
+    messages.success(request, f"Trying it on {len(found)} recorded runs, as dry runs: nothing goes out.")
+    return doors.lead(request, f"{reverse('agent', args=[row.name])}?version={number}#tried")
 
 
 def _trying(

@@ -91,6 +91,28 @@ def test_from_a_new_agent_to_a_version_that_was_tried_out_first(who: factories.P
     verifier.verify()
 
 
+def test_a_version_is_tried_on_recorded_runs_and_compared_with_them(who: factories.People) -> None:
+    saved(who.admin, TEXT, base=0)
+    by = Actor(user=who.operator)
+    was = starts.start_run("letters", input={"customer": "Ann"}, title="Ann's", by=by, token="one")
+    advance.advance(was.pk)
+    saved(who.admin, TEXT.replace("Nothing to do for", "Nothing at all for"), base=1, use=False)
+    operator, place = client(who.operator), reverse("agent-try-on", args=["letters", 2])
+    for _ in range(2):  # the same form twice starts them once
+        assert operator.post(place, {"token": "form"}).status_code in {302, 303}
+    tried = models.Run.objects.exclude(pk=was.pk).get()
+    assert (tried.mode, tried.agent_version.number, tried.input) == ("dry_run", 2, {"customer": "Ann"})
+    advance.advance(tried.pk)
+    page = operator.get(reverse("agent", args=["letters"]) + "?version=2").content.decode()
+    assert f"Compare with run {was.pk}" in page
+    compared = operator.get(f"{reverse('compare')}?a={was.pk}&b={tried.pk}")
+    assert compared.status_code == 200
+    assert "nothing in common" not in compared.content.decode()
+    other = factories.failed(who.operator)
+    assert operator.get(f"{reverse('compare')}?a={was.pk}&b={other.pk}").status_code == 404
+    verifier.verify()
+
+
 def test_what_an_app_declares_is_changed_there(who: factories.People) -> None:
     row = models.Agent.objects.get(name="receivables")
     page = client(who.admin).get(reverse("agent", args=["receivables"])).content.decode()

@@ -63,7 +63,9 @@ def test_approve_without_javascript_leads_on_with_a_sentence(who: factories.Peop
     came = f"{reverse('review', args=[first.pk])}?part=came"
     waits = client.get(came).content.decode()
     assert ("It starts in a moment." in waits, 'hx-trigger="every 3s"' in waits) == (True, True)
-    assert waits.strip() in client.get(reverse("review", args=[first.pk])).content.decode()  # there it says it too
+    assert (
+        waits.strip() in client.get(reverse("review", args=[first.pk])).content.decode()
+    )  # there it says it too
     models.Installation.objects.update(switches={"all": {"by": "ada", "at": "2026-01-01T00:00:00+00:00"}})
     assert "It starts when the pause is lifted" in client.get(came).content.decode()
     models.Installation.objects.update(switches={})

@@ -52,6 +52,7 @@ ONLY_POST = {
     "mcp-accept": {"admin"},
     "agent-use": {"admin"},
     "agent-note": {"operator", "admin"},
+    "agent-try-on": {"operator", "admin"},
     "run-undo": {"reviewer", "operator", "admin"},
     "run-verify": {"reviewer", "operator", "auditor", "admin"},
     "run-take-over": {"operator", "admin"},
@@ -99,7 +100,7 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
-    if name in {"agent-try", "agent-note"}:
+    if name in {"agent-try", "agent-try-on", "agent-note"}:
         return reverse(name, args=[house.asked.agent_version.agent.name, 1])
     if name in {"budget-agent", "agent-memory", "agent", "agent-edit", "agent-use"}:
         return reverse(name, args=[house.asked.agent_version.agent.name])
@@ -187,7 +188,11 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
     for role in (*SEEING, "nobody"):
         client = Client()
         client.force_login(who.named(role))
-        own: dict[str, list[Any]] = {"agent-note": ["receivables", 1], **{key: [] for key in OF_NOTHING}}
+        own: dict[str, list[Any]] = {
+            "agent-note": ["receivables", 1],
+            "agent-try-on": ["receivables", 1],
+            **{key: [] for key in OF_NOTHING},
+        }
         args = own.get(name, [review.pk if name.startswith("review-") else review.run_id])
         response = client.post(reverse(name, args=args), {"reason": "because"})
         if role == "nobody":
