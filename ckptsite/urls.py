@@ -45,6 +45,7 @@ from runs.views import (
     slack,
     switches,
     team,
+    tools,
 )
 
 urlpatterns = [
@@ -127,6 +128,8 @@ urlpatterns = [
     path("mcp/", mcp.mcp, name="mcp"),
     path("mcp/<int:tool_id>/accept/", mcp.accept, name="mcp-accept"),
     path("switches/", switches.switches, name="switches"),
+    path("tools/", tools.tools, name="tools"),
+    path("tools/<str:name>/", tools.tool, name="tool"),
     path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),
     path("runs/<int:run_id>/separate/", redrives.separate, name="run-separate"),
     path("runs/<int:run_id>/take-over/", redrives.take_over, name="run-take-over"),

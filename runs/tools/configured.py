@@ -6,6 +6,7 @@ Passwords and tokens may stand there as `secret://NAME`; then they are filled in
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -41,10 +42,30 @@ class Http(_Part):
     tier: Literal[2, 3] = 3
 
 
+Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+
+
+def _folder(value: Path) -> Path:
+    if not value.is_absolute():
+        raise ValueError("must be a whole path, from / on")
+    return value
+
+
+Folder = Annotated[Path, pydantic.AfterValidator(_folder)]
+
+
+class Workspace(_Part):
+    """A folder in which agents may read files, and with `write` also change them."""
+
+    folder: Folder
+    write: bool = False
+
+
 class Tools(_Part):
     """The whole file."""
 
     http: Http = Http()
+    files: dict[Name, Workspace] = {}
 
 
 def tools() -> Tools:

@@ -15,6 +15,8 @@ from runs.tools import contract, soundness, undo
 BUILT_IN = (
     "runs.tools.files",
     "runs.tools.email",
+    "runs.tools.file_reads",
+    "runs.tools.file_changes",
     "runs.tools.http",
     "runs.tools.memory",
     "runs.tools.results",

@@ -110,6 +110,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/", "/mcp/"]
     paths += ["/agents/", "/agents/receivables/", "/agents/receivables/1/try/", "/agents/new/"]
     paths += [f"/agents/{factories.remembered(who.operator).agent.name}/memory/"]
+    paths += ["/tools/", "/tools/world.look/", "/tools/http.request/"]
     assert [words for path in paths for words in looks(desk, path)] == []
     if (
         size == "wide"

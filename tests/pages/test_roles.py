@@ -100,6 +100,8 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
+    if name == "tool":
+        return reverse(name, args=["world.lookup"])
     if name in {"agent-try", "agent-try-on", "agent-note"}:
         return reverse(name, args=[house.asked.agent_version.agent.name, 1])
     if name in {"budget-agent", "agent-memory", "agent", "agent-edit", "agent-use"}:
