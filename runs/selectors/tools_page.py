@@ -34,15 +34,18 @@ def page(viewer: deciding.Viewer) -> ToolsPage:
             in_doubt=doubts.get(tool.name, 0),
             figures=counts.get(tool.name, {}),
         )
-        for tool in registry.all()
+        for tool in tools.seen(viewer.user)
         if not isinstance(tool, undo.Undo)
     )
-    off = tuple(_line(one.kind(), off=one.how) for one in registry.off())
+    whole = viewer.user.limit() is None
+    off = tuple(_line(one.kind(), off=one.how) for one in registry.off() if whole)
     return ToolsPage(lines=lines, off=off, newest=NEWEST)
 
 
 def detail(name: str, viewer: deciding.Viewer) -> Detail | None:
-    """Return everything about the tool of this name, also one that is off; None where there is none."""
+    """Return everything about the tool of this name, also one that is off; None where there is none for this person."""
+    if not scopes.told_of(viewer.user)(f"tool:{name}"):
+        return None
     off = next((one for one in registry.off() if one.kind.name == name), None)
     tool = tools.find(name) or (off.kind() if off else None)
     if tool is None:

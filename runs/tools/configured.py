@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from django.conf import settings
@@ -61,11 +61,64 @@ class Workspace(_Part):
     write: bool = False
 
 
+def _database(value: str) -> str:
+    if value and not value.startswith(("postgresql://", "sqlite:////")):
+        raise ValueError("must begin with postgresql:// or sqlite:////")
+    return value
+
+
+Database = Annotated[str, pydantic.AfterValidator(_database)]
+
+
+class Connection(_Part):
+    """A database that may be asked at `url`, and changed at `write_url`: best two roles, of which one can't write.
+
+    With `rehearse` a change is tried in a transaction that is rolled back, to show the rows. Triggers and functions run
+    then, and what they do outside the transaction stays.
+    """
+
+    url: Database
+    password: str = ""
+    write_url: Database = ""
+    write_password: str = ""
+    rehearse: bool = False
+
+
+class Repository(_Part):
+    """A git repository with its files; with `write` agents commit and branch, with `push` (an address) push."""
+
+    folder: Folder
+    write: bool = False
+    push: str = pydantic.Field(default="", pattern=r"^(|(https://|ssh://|/)[^\s]+)$")
+    user: str = "git"
+    token: str = ""
+    author: str = pydantic.Field(default="ckptsite <ckptsite@localhost>", pattern=r"^[^<>\n]+ <[^<>\s]+>$")
+
+
+class Sandbox(_Part):
+    """In which workspaces programs may run, and how much of the machine each may use: seconds, MB, kB of output."""
+
+    workspaces: tuple[Name, ...] = ()
+    seconds: int = pydantic.Field(default=60, ge=1, le=600)
+    memory: int = pydantic.Field(default=512, ge=32, le=16_384)
+    output: int = pydantic.Field(default=200, ge=1, le=800)
+
+
 class Tools(_Part):
     """The whole file."""
 
     http: Http = Http()
     files: dict[Name, Workspace] = {}
+    sql: dict[Name, Connection] = {}
+    git: dict[Name, Repository] = {}
+    sandbox: Sandbox = Sandbox()
+
+    @pydantic.model_validator(mode="after")
+    def _there(self) -> Self:
+        for name in self.sandbox.workspaces:
+            if name not in self.files or not self.files[name].write:
+                raise ValueError(f"sandbox: {name!r} is no workspace under [files] with write = true")
+        return self
 
 
 def tools() -> Tools:

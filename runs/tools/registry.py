@@ -18,6 +18,11 @@ BUILT_IN = (
     "runs.tools.file_reads",
     "runs.tools.file_changes",
     "runs.tools.http",
+    "runs.tools.sql",
+    "runs.tools.programs",
+    "runs.tools.git_reads",
+    "runs.tools.git_changes",
+    "runs.tools.git_push",
     "runs.tools.memory",
     "runs.tools.results",
 )

@@ -62,8 +62,9 @@ def test_what_a_tool_declares_who_uses_it_and_how_it_fares(who: factories.People
 
     insider = factories.person("insider", "viewer")
     team.set_scope(f"user {insider.pk}", ["receivables"], by=Actor(user=who.admin))
-    for name in (unknown, "world.back"):
-        page = text(as_(insider), reverse("tool", args=[name]))
-        assert "No agent that you see may call it." in page
-        assert "may or may not have happened" not in page
-        assert "refused" not in page.partition("Failed last")[2]
+    limited = as_(insider)
+    for name in (unknown, "world.back", "http.request"):
+        assert limited.get(reverse("tool", args=[name])).status_code == 404
+    listed = text(limited, reverse("tools"))
+    assert "world.back" not in listed
+    assert "Accounts receivable" in text(limited, reverse("tool", args=["ledger.post_late_fee"]))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
+import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +16,23 @@ from pytest_django import Settings
 
 from runs import testing
 from runs.testing.world import OutsideWorld
-from runs.tools import contract, file_changes, http, workspace
+from runs.tools import (
+    contract,
+    databases,
+    file_changes,
+    git_changes,
+    git_push,
+    http,
+    programs,
+    sandbox,
+    sql,
+    workspace,
+)
+from tests.tools.test_git import git, repository
 
 pytest_plugins = ["runs.testing.plugin"]
 
-KILLS = 10
+KILLS = 6
 """So many lines of each tool are killed at here; its author's proof takes more."""
 
 Stage = tuple[type[contract.Tool], dict[str, Any], testing.World]
@@ -70,10 +85,125 @@ def _file(kind: type[contract.Tool], **arguments: str) -> Callable[..., Stage]:
     return stage
 
 
+class Books:
+    """A SQLite file: an effect is a row under the reference of its key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def effects(self, key: str) -> int:
+        with contextlib.closing(sqlite3.connect(self.path)) as own:
+            if not own.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [databases.MARKERS]).fetchone():
+                return int(own.execute("SELECT count(*) FROM booking").fetchone()[0])
+            rows = own.execute("SELECT count(*) FROM booking").fetchone()[0]
+            marks = [key for (key,) in own.execute(f"SELECT key FROM {databases.MARKERS}")]
+            return marks.count(key) + int(rows) - len(marks)  # a row without its marker is one too many
+
+    def state(self) -> object:
+        return self.path.read_bytes()
+
+
+def _sql(settings: Settings, folder: Path, worlds: object) -> Stage:
+    path = folder / "books.sqlite3"
+    with contextlib.closing(sqlite3.connect(path)) as own:
+        own.execute("CREATE TABLE booking (id integer PRIMARY KEY, name text)")
+    url = f"sqlite:///{path}"
+    settings.CKPTSITE_TOOLS = {"sql": {"books": {"url": url, "write_url": url, "rehearse": True}}}
+    statement = "INSERT INTO booking (name) VALUES (?1)"
+    given = {"connection": "books", "reference": "R 1", "statement": statement, "parameters": ["Ada"]}
+    return sql.Execute, given, Books(path)
+
+
+class Site:
+    """Two repositories, seen with git itself."""
+
+    def __init__(self, site: Path, bare: Path, kind: type[contract.Tool]) -> None:
+        self.site, self.bare, self.kind = site, bare, kind
+        self.second = ""
+
+    def effects(self, key: str) -> int:
+        name = workspace.stem(key)
+        if self.kind is git_push.Push:
+            return int(git(self.bare, "rev-parse", "main") == self.second)
+        if self.kind is git_changes.MakeBranch:
+            names = git(self.site, "branch", "--format=%(refname:short)").split()
+            return sum(name in git(self.site, "reflog", "show", "--format=%gs", one, "--") for one in names)
+        made = len(git(self.site, "log", "--format=%H", f"--grep={name}", "main").split())
+        tip = git(self.site, "show", "-s", "--format=%B", "main")
+        return made - (
+            "Take back" in tip and git(self.site, "show", "-s", "--format=%B", "main^").count(name)
+        )
+
+    def state(self) -> object:
+        return [git(place, "for-each-ref") for place in (self.site, self.bare)]
+
+
+def _git(kind: type[contract.Tool], **arguments: Any) -> Callable[..., Stage]:
+    def stage(settings: Settings, folder: Path, worlds: object) -> Stage:
+        site, bare = repository(folder)
+        world = Site(site, bare, kind)
+        first = git(site, "rev-parse", "main")
+        settings.CKPTSITE_TOOLS = {"git": {"site": {"folder": str(site), "write": True, "push": str(bare)}}}
+        if kind is git_push.Push:
+            git(site, "commit", "-q", "--allow-empty", "-m", "Second")
+            arguments["commit"] = world.second = git(site, "rev-parse", "main")
+
+        def run(self: contract.Tool, args: Any, ctx: contract.Context) -> contract.Receipt:
+            """Have something to commit, to branch or to push each time, as it is only once."""
+            (site / "a.txt").write_text(ctx.idempotency_key)
+            if kind is git_push.Push and ctx.attempt == 1:
+                git(bare, "update-ref", "refs/heads/main", first)
+            elif kind is git_changes.MakeBranch:
+                aside = ["branch", "-m", "topic", f"topic-{ctx.idempotency_key}"]
+                subprocess.run(["git", "-C", str(site), *aside], check=False, capture_output=True)
+            return kind.run(self, args, ctx)
+
+        again = type(kind.__name__, (kind,), {"run": run, "__module__": kind.__module__})
+        (site / "a.txt").write_text("changed")
+        return again, {"repository": "site"} | arguments, world
+
+    return stage
+
+
+def _program(settings: Settings, folder: Path, worlds: object) -> Stage:
+    if sandbox.trouble():
+        pytest.skip(sandbox.trouble())
+    settings.CKPTSITE_TOOLS = {
+        "files": {"desk": {"folder": str(folder), "write": True}},
+        "sandbox": {"workspaces": ["desk"], "seconds": 20},
+    }
+
+    class World:
+        """What the program does stands in a file, whoever's it was: it knows no key, and so nobody can look it up."""
+
+        def effects(self, key: str) -> int:
+            return 0 if key == "nobody's" else int((folder / "done").exists())
+
+        def quiet(self) -> None:
+            """Nothing goes on after the tool."""
+
+        def state(self) -> object:
+            return sorted(path.name for path in folder.iterdir())
+
+    def run(self: Any, args: Any, ctx: contract.Context) -> contract.Receipt:
+        (folder / "done").unlink(missing_ok=True)
+        return programs.Shell.run(self, args, ctx)
+
+    again = type("Shell", (programs.Shell,), {"run": run, "__module__": programs.__name__})
+    return again, {"workspace": "desk", "command": "touch done", "reference": "R 1"}, World()
+
+
 STAGES: dict[str, Callable[..., Stage]] = {
     "files.write": _file(file_changes.Write, text="new"),
     "files.move": _file(file_changes.Move, to="b.txt"),
     "files.delete": _file(file_changes.Delete),
+    "sql.execute": _sql,
+    "git.commit": _git(
+        git_changes.MakeCommit, branch="main", message="New", paths=("a.txt",), reference="R 1"
+    ),
+    "git.branch": _git(git_changes.MakeBranch, branch="topic", start="main"),
+    "git.push": _git(git_push.Push, branch="main"),
+    "shell.run": _program,
     "http.request": _request(http.Request, "POST"),
     "http.request_once": _request(http.RequestOnce, "POST", remembers=True),
     "http.replace": _request(http.Replace, "PUT"),
