@@ -53,6 +53,19 @@ def changed_now(run_id: int, *, inbox: bool = False) -> None:
     _publish("changed", run_id, inbox=inbox)
 
 
+def left(user_id: int) -> None:
+    """End the streams of a person who signed out, or may see something else now, after the commit.
+
+    Who still sits before a page opens another, and is asked again who they are and what they may see.
+    """
+    transaction.on_commit(lambda: _publish("changed", user_id, names=(person(user_id),)), robust=True)
+
+
+def person(user_id: int) -> str:
+    """Return the topic under which a person's streams hear that they end; no page can ask for it."""
+    return f"person-{user_id}"
+
+
 def topic(run_id: int) -> str:
     """Return the page topic of a run."""
     return f"run-{run_id}"
@@ -92,7 +105,7 @@ _TASKS = {
 }
 
 
-def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
+def _publish(what: str, run_id: int, *, inbox: bool = False, names: tuple[str, ...] = ()) -> bool:
     points.reach(f"{what}.before")
     if time.monotonic() < _quiet["until"]:
         return False
@@ -100,7 +113,7 @@ def _publish(what: str, run_id: int, *, inbox: bool = False) -> bool:
         if what in _TASKS:
             current_app.send_task(_TASKS[what], args=[run_id])
         else:
-            for name in (topic(run_id), INBOX) if inbox else (topic(run_id),):
+            for name in names or ((topic(run_id), INBOX) if inbox else (topic(run_id),)):
                 _client().publish(CHANNEL, json.dumps({"topic": name}))
     except Exception as error:  # any broker trouble at all: the clock does the same work a second later
         with _lock:

@@ -23,6 +23,7 @@ from django.db import connections
 from runs import hints
 
 RESYNC = "resync"
+_END = "end"
 QUEUE = 64
 TOPICS = 120
 PING_SECONDS = 15.0
@@ -50,10 +51,13 @@ def release() -> None:
     connections.close_all()
 
 
-async def stream(wanted: frozenset[str]) -> AsyncIterator[bytes]:
-    """Yield the events of these topics: `resync` first, and a comment when it was quiet for a while."""
+async def stream(wanted: frozenset[str], *, person: int) -> AsyncIterator[bytes]:
+    """Yield the events of these topics: `resync` first, and a comment when it was quiet for a while.
+
+    It ends when the person signs out, or may see something else than when it began.
+    """
     hub = _hub()
-    queue, until = hub.join(wanted), time.monotonic() + LIFE_SECONDS
+    queue, until = hub.join(wanted, end=hints.person(person)), time.monotonic() + LIFE_SECONDS
     try:
         yield event(RESYNC)
         while time.monotonic() < until:
@@ -62,6 +66,8 @@ async def stream(wanted: frozenset[str]) -> AsyncIterator[bytes]:
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
+            if name == _END:
+                return
             yield event(name)
     finally:
         hub.leave(queue)
@@ -77,12 +83,13 @@ class Hub:
 
     def __init__(self) -> None:
         self._queues: dict[asyncio.Queue[str], frozenset[str]] = {}
+        self._ends: dict[asyncio.Queue[str], str] = {}
         self._reader: asyncio.Task[None] | None = None
 
-    def join(self, wanted: frozenset[str]) -> asyncio.Queue[str]:
-        """Return a new subscriber's queue."""
+    def join(self, wanted: frozenset[str], *, end: str = "") -> asyncio.Queue[str]:
+        """Return a new subscriber's queue; the topic `end` is the last that it hears."""
         queue: asyncio.Queue[str] = asyncio.Queue(QUEUE)
-        self._queues[queue] = wanted
+        self._queues[queue], self._ends[queue] = wanted, end
         if self._reader is None or self._reader.done():
             self._reader = asyncio.create_task(self._read())
         return queue
@@ -90,6 +97,7 @@ class Hub:
     def leave(self, queue: asyncio.Queue[str]) -> None:
         """Forget the queue."""
         self._queues.pop(queue, None)
+        self._ends.pop(queue, None)
         if not self._queues and self._reader is not None:
             self._reader.cancel()
             self._reader = None
@@ -99,6 +107,11 @@ class Hub:
 
     def tell(self, topic: str) -> None:
         """Put the topic into the queues that want it; one that is full is emptied and told to look again."""
+        for queue in [queue for queue, end in self._ends.items() if end == topic]:
+            self._queues.pop(queue, None)  # nothing comes after this
+            while not queue.empty():
+                queue.get_nowait()
+            queue.put_nowait(_END)
         for queue, wanted in self._queues.items():
             if topic != RESYNC and topic not in wanted:
                 continue

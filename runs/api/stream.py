@@ -19,10 +19,13 @@ def events(request: door.Request, t: Topic = ["inbox"]) -> StreamingHttpResponse
     """Server-sent events named after the topics `t`: `inbox` and `run-<id>`.
 
     An event says only that something has changed: read it then. `resync` comes first, and whenever something may have
-    been missed: then read everything that you follow. The stream ends after ten minutes; open it again then.
+    been missed: then read everything that you follow. The stream ends after ten minutes, and
+    when the token is revoked or the person may see something else; open it again then.
     """
     topics = access.watched(request.user, live.topics(t))
     live.release()
-    response = StreamingHttpResponse(live.stream(topics), content_type="text/event-stream")
+    response = StreamingHttpResponse(
+        live.stream(topics, person=request.user.pk), content_type="text/event-stream"
+    )
     response["X-Accel-Buffering"] = "no"
     return response

@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Q
 
-from runs import models, points, rights
+from runs import hints, models, points, rights
 from runs.transitions import attempts, audit, clock_time, proofs, sessions
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -77,6 +77,8 @@ def changed(
     with transaction.atomic():
         if isinstance(row, models.User) and not gone and (sign_out or not row.is_active):
             sessions.close(row, but=by.session)
+        if isinstance(row, models.User) and not gone:
+            hints.left(row.pk)
         audit.append(
             f"{'group' if kind == 'group' else 'person'}.{act}",
             actor=by,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runs import models
+from runs import hints, models
 from runs.models.session import SEEN_EVERY, SessionStore
 from runs.transitions import attempts, audit, clock_time
 from runs.transitions.actor import Actor
@@ -33,6 +33,7 @@ def ended(user: models.User, *, by: Actor) -> None:
     """Note that somebody has signed out."""
     with committing("sign_out"):
         audit.append("person.signed_out", actor=by, subject=f"user {user.pk}")
+        hints.left(user.pk)
 
 
 def proved(store: SessionStore, *, how: str, by: Actor) -> None:
@@ -61,6 +62,7 @@ def end(digest: str, *, by: Actor) -> None:
         if by.user is None or row is None:
             raise Stale("This session is over already.")
         row.delete()
+        hints.left(by.user.pk)
         audit.append("session.ended", actor=by, subject=f"user {by.user.pk}", content=_told([row]))
 
 
@@ -80,6 +82,7 @@ def close(user: models.User, *, but: models.Session | None = None) -> list[model
     rows = models.Session.objects.select_for_update().filter(user=user).order_by("pk")
     gone = [row for row in rows if but is None or row.pk != but.pk]
     models.Session.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    hints.left(user.pk)
     return gone
 
 

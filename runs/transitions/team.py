@@ -16,8 +16,9 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError
+from django.db.models import Q
 
-from runs import exact, models, rights
+from runs import exact, hints, models, rights
 from runs.transitions import attempts, audit, clock_time, people, proofs, switches, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -218,6 +219,9 @@ def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
         models.Scope.objects.bulk_create(
             models.Scope(person=person, group=group, agent=agent) for agent in chosen
         )
+        reached = models.User.objects.filter(Q(pk=person.pk) if person is not None else Q(groups=group))
+        for user_id in reached.values_list("pk", flat=True):
+            hints.left(user_id)
         _narrow(installation)
         audit.append("scope.set", actor=by, subject=subject, content={"before": before, "after": after})
     switches.interrupt("scope", by)

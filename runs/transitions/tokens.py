@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.db import IntegrityError
 from django.db.models import Q
 
-from runs import exact, models, rights
+from runs import exact, hints, models, rights
 from runs.transitions import attempts, audit, clock_time, proofs, switches, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -87,6 +87,7 @@ def revoke(token_id: int, *, by: Actor) -> models.ApiToken:
         installation.save(update_fields=["gate_epoch"])
         content = {**token.named(), "of": token.person_id, "epoch": installation.gate_epoch}
         audit.append("token.revoked", actor=by, subject=f"token {token.pk}", content=content)
+        hints.left(token.person_id)
     switches.interrupt("token", by)
     return token
 

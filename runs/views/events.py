@@ -12,8 +12,9 @@ from runs import access, live
 async def events(request: HttpRequest) -> HttpResponseBase:
     """Stream hints about the topics `t`; 401 when the session is over, 404 for who may see nothing.
 
-    The right is checked as it opens, anew after ten minutes, when it ends and the page opens another; what a hint leads
-    to is checked again by the page that it makes ask.
+    The right is checked as it opens, and anew when it ends and the page opens another: after ten minutes, and at once
+    where the session ended or the person may see something else. What a hint leads to is checked again by the page that
+    it makes ask.
     """
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
@@ -25,7 +26,7 @@ async def events(request: HttpRequest) -> HttpResponseBase:
     except Http404:
         return HttpResponse(status=404)
     await live.released()
-    response = StreamingHttpResponse(live.stream(topics), content_type="text/event-stream")
+    response = StreamingHttpResponse(live.stream(topics, person=user.pk), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response

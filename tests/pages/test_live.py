@@ -22,8 +22,12 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from runs import access, hints, live, models
+from runs.transitions import team, tokens
+from runs.transitions.actor import Actor
 from tests import factories, waiting
 from tests.engine.conftest import go
+from tests.pages.conftest import As
+from tests.pages.test_decisions import fields
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -194,10 +198,38 @@ def test_who_is_limited_to_some_agents_hears_only_of_their_runs(who: factories.P
 
 def test_a_stream_ends_so_that_rights_are_looked_at_again() -> None:
     async def heard() -> list[bytes]:
-        return [event async for event in live.stream(frozenset({"inbox"}))]
+        return [event async for event in live.stream(frozenset({"inbox"}), person=1)]
 
     with mock.patch.object(live, "LIFE_SECONDS", 0.0):
         assert asyncio.run(heard()) == [live.event(live.RESYNC)]
+
+
+def test_the_streams_of_who_signs_out_or_may_see_less_end_at_once(who: factories.People, as_: As) -> None:
+    """They hear it on a topic of their own, which nobody can ask for, and nothing after it; others' streams go on."""
+
+    async def heard(*told: str) -> list[str]:
+        hub = live._hub()
+        hub._read = _nothing  # type: ignore[method-assign]
+        found = []
+        async for event in live.stream(frozenset({"inbox"}), person=7):
+            found.append(event.decode().split()[1])
+            for name in told if len(found) == 1 else ():
+                hub.tell(name)
+        return found
+
+    full = ["inbox"] * (live.QUEUE + 1)
+    assert asyncio.run(heard("person-8", "inbox", *full, "person-7", *full)) == ["resync"]
+    assert not live.topics(["person-7"])
+    client = as_(who.viewer)
+    settings_page = client.get(reverse("settings"))
+    by = Actor(user=who.admin)
+    with mock.patch.object(hints, "_publish") as sent:
+        tokens.revoke(tokens.create(name="t", kind="agent", acts=[], days=7, form="f", by=by)[0].pk, by=by)
+        team.set_groups(who.reviewer.pk, ["viewer"], seen=["reviewer"], by=by)
+        team.set_scope("group viewer", [models.Agent.objects.create(name="a").name], by=by)
+        client.post(reverse("logout"), fields(settings_page.content.decode(), form="logout"))
+    told = {name for call in sent.call_args_list for name in call.kwargs.get("names", ())}
+    assert told == {hints.person(one.pk) for one in (who.admin, who.reviewer, who.viewer)}
 
 
 @pytest.fixture
