@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runs import exact, models
-from runs.selectors import audit_filters, audit_page, exports
+from runs.selectors import audit_filters, audit_page, blind, exports
 
 CHUNK = 500
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
@@ -25,13 +25,16 @@ def name(params: Mapping[str, str], kind: str) -> str:
     return f"{'refused' if audit_filters.read(params).refused else 'audit'}.{kind}"
 
 
-def written(params: Mapping[str, str], kind: str) -> Iterator[bytes]:
-    """Yield the file in chunks, the oldest line first, so that the chain can be followed as it is read."""
+def written(params: Mapping[str, str], kind: str, *, unread: frozenset[int]) -> Iterator[bytes]:
+    """Yield the file in chunks, the oldest line first, so that the chain can be followed as it is read.
+
+    `unread` are the questions of which its reader may not know yet who approved them.
+    """
     filters = audit_filters.read(params)
     columns = REFUSAL if filters.refused else EVENT
     if kind == "csv":
         yield ("\ufeff" + _line(columns)).encode()
-    for chunk in _refusals(filters) if filters.refused else _events(filters):
+    for chunk in _refusals(filters) if filters.refused else _events(filters, unread):
         if kind == "csv":
             text = "".join(_line([exports.safe(_cell(row[column])) for column in columns]) for row in chunk)
         else:
@@ -39,12 +42,12 @@ def written(params: Mapping[str, str], kind: str) -> Iterator[bytes]:
         yield text.encode("utf-8", "replace")
 
 
-def _events(filters: audit_filters.Filters) -> Iterator[list[dict[str, Any]]]:
+def _events(filters: audit_filters.Filters, unread: frozenset[int]) -> Iterator[list[dict[str, Any]]]:
     """Yield the lines by key, so that a chunk costs the same wherever it is."""
     last = 0
     while True:
         rows = (
-            audit_filters.events(filters)
+            audit_filters.events(filters, unread)
             .select_related(*audit_page.PEOPLE)
             .filter(seq__gt=last)
             .order_by("seq")
@@ -53,7 +56,7 @@ def _events(filters: audit_filters.Filters) -> Iterator[list[dict[str, Any]]]:
         if not found:
             return
         last = found[-1].seq
-        yield [_event(row) for row in found]
+        yield [_event(row) for row in blind.veiled(found, unread)]
 
 
 def _event(row: models.AuditEvent) -> dict[str, Any]:

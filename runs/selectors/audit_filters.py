@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 
 from runs import models
-from runs.selectors import audit_words
+from runs.selectors import audit_words, blind
 
 NOBODY, ANYBODY = "-", "*"
 """Stand for the clock and the engine, which are nobody, and for whoever is a person."""
@@ -80,9 +80,11 @@ def _day(text: str) -> str:
     return day.isoformat() if day is not None and 1970 <= day.year < 9999 else ""
 
 
-def events(filters: Filters) -> QuerySet[models.AuditEvent]:
-    """Return the lines of the chain that fit, in no order yet."""
-    return _fitting(models.AuditEvent.objects.order_by(), filters)
+def events(filters: Filters, unread: frozenset[int]) -> QuerySet[models.AuditEvent]:
+    """Return the lines of the chain that fit, in no order yet; none that would show by fitting what isn't read yet."""
+    rows = _fitting(models.AuditEvent.objects.order_by(), filters)
+    told = filters.who not in {"", ANYBODY} or filters.channel
+    return rows.exclude(act=blind.APPROVED, subject__in=blind.subjects(unread)) if told and unread else rows
 
 
 def refusals(filters: Filters) -> QuerySet[models.Refusal]:

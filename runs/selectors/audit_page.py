@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import exact, models
-from runs.selectors import audit_filters, audit_words, keyset, page_models
+from runs.selectors import audit_filters, audit_words, blind, keyset, page_models
 
 SIZE, PRINTED = 50, 500
 NAMED = 200
@@ -41,6 +41,7 @@ class Row:
     seen: str = ""
     hash: str = ""
     previous: str = ""
+    withheld: bool = False  # who it was isn't told yet
     code: str = ""  # of a refusal
     reason: str = ""
 
@@ -79,8 +80,8 @@ class Page:
     printing: bool
 
 
-def page(params: Mapping[str, str]) -> Page:
-    """Return one page of the trail, the newest first."""
+def page(params: Mapping[str, str], *, unread: frozenset[int]) -> Page:
+    """Return one page of the trail, the newest first; `unread` as in the file."""
     filters = audit_filters.read(params)
     printing = params.get("print") == "1"
     size = PRINTED if printing else SIZE
@@ -97,13 +98,13 @@ def page(params: Mapping[str, str]) -> Page:
         rows = refusal_rows(tried)
     else:
         found, links = keyset.page(
-            audit_filters.events(filters).select_related(*PEOPLE),
+            audit_filters.events(filters, unread).select_related(*PEOPLE),
             by=("seq",),
             params=params,
             size=size,
             keep=keep,
         )
-        rows = event_rows(found)
+        rows = event_rows(found, unread)
     every = models.User.objects.order_by("username").values_list("username", flat=True)
     acts = audit_words.TRIED if filters.refused else audit_words.ACTS
     return Page(
@@ -155,7 +156,7 @@ def chain() -> Chain:
     )
 
 
-def event_rows(found: Sequence[models.AuditEvent]) -> tuple[Row, ...]:
+def event_rows(found: Sequence[models.AuditEvent], unread: frozenset[int]) -> tuple[Row, ...]:
     """Return lines of the chain as they are shown, in a fixed number of queries."""
     names = _Names(found)
     return tuple(
@@ -169,9 +170,10 @@ def event_rows(found: Sequence[models.AuditEvent]) -> tuple[Row, ...]:
             seen=row.seen or "",
             hash=row.hash,
             previous=row.previous,
+            withheld=blind.hides(row, unread),
             **names.of(row),
         )
-        for row in found
+        for row in blind.veiled(found, unread)
     )
 
 

@@ -14,7 +14,7 @@ from django.db.models import Model, Q, QuerySet
 
 from runs import exact, models
 from runs.models import cards
-from runs.selectors import ledger, now
+from runs.selectors import blind, ledger, now
 
 CHUNK = 500
 FORMAT = 1
@@ -41,11 +41,14 @@ HOW = (
 Row = dict[str, Any]
 
 
-def written(run: models.Run, *, by: str) -> Iterator[bytes]:
-    """Yield the file in chunks; its last line proves the others."""
+def written(run: models.Run, *, by: str, unread: frozenset[int]) -> Iterator[bytes]:
+    """Yield the file in chunks; its last line proves the others.
+
+    Nothing is in it of who approved the questions `unread`, which its reader may still decide.
+    """
     running = hashlib.sha256()
     count = 0
-    for chunk in _chunks(run, by=by):
+    for chunk in _chunks(run, by=by, unread=unread):
         text = "".join(exact.canonical(row, limit=None) + "\n" for row in chunk).encode("ascii")
         running.update(text)
         count += len(chunk)
@@ -55,7 +58,7 @@ def written(run: models.Run, *, by: str) -> Iterator[bytes]:
     )
 
 
-def _chunks(run: models.Run, *, by: str) -> Iterator[list[Row]]:
+def _chunks(run: models.Run, *, by: str, unread: frozenset[int]) -> Iterator[list[Row]]:
     moment = models.Installation.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=1)
     yield [_head(run, by=by, at=moment)]
     path = [(int(ancestor), int(last)) for ancestor, last in run.path]
@@ -74,14 +77,15 @@ def _chunks(run: models.Run, *, by: str) -> Iterator[list[Row]]:
     revisions = models.Revision.objects.filter(action__run=run).select_related("author")
     yield from _by_key(revisions, _revision)
     yield from _by_key(models.Review.objects.filter(**own).select_related("action"), _review)
-    decisions = models.Decision.objects.filter(review__run=run).select_related("person")
-    yield from _by_key(decisions, _decision)
+    decisions = models.Decision.objects.filter(review__run=run).exclude(review__in=unread)
+    yield from _by_key(decisions.select_related("person"), _decision)
     yield from _by_key(models.Occurrence.objects.filter(root=run.root_id), _effect)
     yield from _by_key(models.Evidence.objects.filter(action__run__root=run.root_id), _evidence)
     events = models.AuditEvent.objects.filter(**own).select_related(
         "actor", "on_behalf_of", "policy_version__policy"
     )
-    yield from _by_key(events, _event)
+    for lines in _chunked(events):
+        yield [_event(row) for row in blind.veiled(lines, unread)]
     yield from _by_key(models.Refusal.objects.filter(**own).select_related("actor", "on_behalf_of"), _refusal)
 
 

@@ -119,8 +119,11 @@ class Page:
     how: tuple[str, ...]
 
 
-def page(run: models.Run, params: Mapping[str, str], *, by: str) -> Page:
-    """Return one page of the run's dossier, in a fixed number of queries."""
+def page(run: models.Run, params: Mapping[str, str], *, by: str, unread: frozenset[int]) -> Page:
+    """Return one page of the run's dossier, in a fixed number of queries.
+
+    Nothing is in it of who approved the questions `unread`, which its reader may still decide.
+    """
     moment = models.Installation.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=1)
     rows = models.Action.objects.filter(run=run).select_related(
         "run", "occurrence__owner", "policy_version__policy"
@@ -129,7 +132,7 @@ def page(run: models.Run, params: Mapping[str, str], *, by: str) -> Page:
     others = models.Review.objects.filter(run=run, action__isnull=True).order_by("pk")[: OTHERS + 1]
     asked = list(others)
     of_acts = models.Review.objects.filter(action__in=[row.pk for row in found]).select_related("action")
-    answers = _answers(run, [*of_acts, *asked[:OTHERS]])
+    answers = _answers(run, [row for row in (*of_acts, *asked[:OTHERS]) if row.pk not in unread])
     events = models.AuditEvent.objects.filter(run=run).select_related(*audit_page.PEOPLE).order_by("seq")
     lines = list(events[: LINES + 1])
     plans = models.Plan.objects.filter(run=run).select_related("author").order_by("version")[:PLANS]
@@ -167,7 +170,7 @@ def page(run: models.Run, params: Mapping[str, str], *, by: str) -> Page:
             )
             for row in asked[:OTHERS]
         ),
-        lines=audit_page.event_rows(lines[:LINES]),
+        lines=audit_page.event_rows(lines[:LINES], unread),
         more_asked=len(asked) > OTHERS,
         more_lines=len(lines) > LINES,
         page=links,

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from runs import access, rights
-from runs.selectors import audit_files, audit_filters, audit_page
+from runs.selectors import audit_files, audit_filters, audit_page, blind
 from runs.transitions import chain_checks
 from runs.views import doors, streams
 
@@ -20,16 +20,16 @@ from runs.views import doors, streams
 def audit(request: doors.Request) -> HttpResponseBase:
     """Who did what, and what was refused; with `as=csv` or `as=jsonl` as a file, with `print=1` for paper."""
     access.whole(request.user, rights.Act.AUDIT)
-    params = request.GET.dict()
+    params, unread = request.GET.dict(), blind.unread(doors.viewer(request))
     kind = params.get("as", "")
     if kind in audit_files.TYPES:
-        parts = audit_files.written(params, kind)
+        parts = audit_files.written(params, kind, unread=unread)
         return streams.file(request, parts, name=audit_files.name(params, kind), kind=audit_files.TYPES[kind])
     if params.get("part") == "chain":
         return render(
             request, "audit.html#chain", {"chain": audit_page.chain(), "listed": params.get("at", "")}
         )
-    page = audit_page.page(params)
+    page = audit_page.page(params, unread=unread)
     return render(
         request, "audit.html", {"section": "audit", "page": page, "chain": page.chain, "listed": page.query}
     )

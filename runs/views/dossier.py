@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from runs import access, rights
-from runs.selectors import dossier_file, dossier_page
+from runs.selectors import blind, dossier_file, dossier_page
 from runs.views import doors, streams
 
 
@@ -16,9 +16,9 @@ from runs.views import doors, streams
 def dossier(request: doors.Request, run_id: int) -> HttpResponseBase:
     """Everything about one run, for paper; with `as=jsonl` whole, as a file."""
     run = access.run_for(request.user, run_id)
-    by = request.user.get_username()
+    by, unread = request.user.get_username(), blind.unread(doors.viewer(request))
     if request.GET.get("as") == "jsonl":
-        parts = dossier_file.written(run, by=by)
+        parts = dossier_file.written(run, by=by, unread=unread)
         return streams.file(request, parts, name=f"run-{run.pk}-dossier.jsonl", kind="application/jsonl")
-    page = dossier_page.page(run, request.GET.dict(), by=by)
+    page = dossier_page.page(run, request.GET.dict(), by=by, unread=unread)
     return render(request, "run/dossier.html", {"section": "runs", "page": page})

@@ -227,7 +227,9 @@ def test_a_long_trail_is_read_by_its_indexes(who: factories.People, long_trail: 
         ({"run": "7"}, 1),
         ({"since": str(day - 9 * one), "until": str(day - 8 * one)}, 60),
     ):
-        rows = audit_filters.events(audit_filters.read(query)).order_by("-seq")[: audit_page.SIZE + 1]
+        rows = audit_filters.events(audit_filters.read(query), frozenset()).order_by("-seq")[
+            : audit_page.SIZE + 1
+        ]
         plan = json.loads(rows.explain(format="json", analyze=True))[0]["Plan"]
         assert "Seq Scan" not in json.dumps(plan), query
         assert _touched(plan) <= most, (query, plan)

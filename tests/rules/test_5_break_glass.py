@@ -42,8 +42,15 @@ def page(review: models.Review, user: models.User) -> Any:
     )
 
 
+def whole(client: Client, place: str) -> str:
+    """Return the text of a page, or of a file that is written while it is sent."""
+    response = client.get(place)
+    assert response.status_code == 200, place
+    return b"".join(response.streaming_content if response.streaming else [response.content]).decode()
+
+
 def test_the_second_reviewer_is_blind_and_one_person_counts_once_on_page_and_by_token(
-    two: tuple[models.Run, models.User], reviewer: models.User, operator: models.User
+    two: tuple[models.Run, models.User], reviewer: models.User, operator: models.User, person: Person
 ) -> None:
     run, ada = two
     review = only_review(run)
@@ -55,6 +62,20 @@ def test_the_second_reviewer_is_blind_and_one_person_counts_once_on_page_and_by_
     assert "<b>rita</b>" not in shown
     assert "Looked at the ledger." not in shown
     assert [vote.by for vote in page(review, reviewer).votes] == ["You"]
+    # Nor do trail and dossier say it, on page and in file, to who may still decide; they do to who may not.
+    trail, dossier = reverse("audit"), reverse("run-dossier", args=[run.pk])
+    places = [f"{place}?{query}" for place in (trail, dossier) for query in ("", "as=jsonl")]
+    places += [f"{trail}?as=csv", f"{trail}?act=review.approve", f"{trail}?act=review.approve&who=rita"]
+    told = {place: whole(client, place) for place in places}
+    assert [place for place, text in told.items() if "Looked at the ledger." in text] == []
+    assert all(
+        "rita approved" not in text and '"rita","","review.approve"' not in text for text in told.values()
+    )
+    assert "named once it is decided" in told[f"{trail}?act=review.approve"]
+    assert "named once it is decided" not in told[f"{trail}?act=review.approve&who=rita"]
+    auditor = Client()
+    auditor.force_login(person("aude", "auditor"))
+    assert all("Looked at the ledger." in whole(auditor, place) for place in places)
     _, secret = tokens.create(
         name="s", kind="person", acts=["decide"], days=7, form="f", by=Actor(user=reviewer)
     )
@@ -70,6 +91,7 @@ def test_the_second_reviewer_is_blind_and_one_person_counts_once_on_page_and_by_
         answer(only_review(run), operator, "approve")
     answer(only_review(run), ada, "approve")
     assert len(page(review, ada).votes) == 2
+    assert "Looked at the ledger." in whole(client, f"{trail}?as=jsonl")
     assert go(run).status == "succeeded"
     verifier.verify()
 
