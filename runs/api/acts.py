@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 
@@ -47,8 +48,12 @@ def once(
 
 
 def text(record: BaseModel) -> str:
-    """Return a record as JSON in ASCII: what agents wrote may hold what no UTF-8 can carry."""
-    return json.dumps(record.model_dump(mode="json"), allow_nan=False)
+    """Return a record as JSON in ASCII: what agents wrote may hold what no UTF-8 can carry, also as a name."""
+    return json.dumps(record.model_dump(), allow_nan=False, default=_time)
+
+
+def _time(moment: datetime.datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def answer(record: BaseModel) -> HttpResponse:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from runs import models
+from runs.api import acts
+from runs.selectors import record_models
 from runs.transitions import attempts
 from runs.transitions.actor import Actor
 from tests import factories
@@ -66,3 +71,20 @@ def test_signs_that_no_column_holds_and_things_out_of_sight_hide_no_attempt(
     assert client.get(reverse("run", args=[house.asked.pk])).status_code == 404  # an old link is no attempt
     assert models.Refusal.objects.count() == count
     assert standing() == before
+
+
+def test_a_name_that_no_utf8_carries_hides_no_log() -> None:
+    """A tool's result may have half a character in a name; its line is read by programs like any other."""
+    at = datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
+    line = record_models.Entry(
+        position=1,
+        kind="result",
+        at=at,
+        content={"\ud800": "\u202e\x00"},
+        head="",
+        checkpoint=None,
+        boundary=None,
+    )
+    said = acts.text(line)
+    assert json.loads(said)["content"] == {"\ud800": "\u202e\x00"}
+    assert (json.loads(said)["at"], said.isascii()) == ("2026-01-02T03:04:05.000006Z", True)

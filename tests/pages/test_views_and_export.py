@@ -85,3 +85,4 @@ def test_the_export_holds_what_the_list_holds_and_no_formula(
     assert [row[0] for row in table("")[1:]] == [*whole[:4], "1 more rows are left out; narrow the filters"]
     assert rows(text(client, INBOX)) == 5
     assert (exports.safe("\t=1"), exports.safe(" =1"), exports.safe("a=1")) == ("'\t=1", "' =1", "a=1")
+    assert exports.safe("\u202ea\x1b[31m\x00\n\ud800é") == "[U+202E]a[U+001B][31m[U+0000]\n[U+D800]é"
