@@ -141,16 +141,15 @@ DATABASES: dict[str, dict[str, Any]] = {
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {
-    # Counts of tries only. Django's caches pickle, so what they hold never leaves this process: no server, no table.
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-}
-
 # Valkey or Redis carries hints only; nothing is lost when it is gone.
 _redis = addresses.redis(env.text("REDIS_URL", _data.redis_url))
 REDIS_BROKER = _redis.broker  # as kombu spells it
 REDIS_CLIENT = _redis.client  # as redis-py spells it
 REDIS_TIMEOUT = 0.5  # seconds; a paused server must never hold up a decision
+CACHES = {
+    # Counts of tries only, as JSON: Django's own backend for this server pickles.
+    "default": {"BACKEND": "ckptsite.counts.Counts", "KEY_FUNCTION": "ckptsite.counts.named"}
+}
 
 AUTH_USER_MODEL = "runs.User"
 AUTHENTICATION_BACKENDS = ["runs.forms.passwords.Backend"]

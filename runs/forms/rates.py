@@ -1,4 +1,4 @@
-"""Counting tries in a window of time, in this process: enough to slow down who asks too often."""
+"""Counting tries in a window of time, in all web processes together: enough to slow down who asks too often."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 import redis
 from django.conf import settings as configured
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from kombu import exceptions, serialization
 
-from ckptsite import bodies
+from ckptsite import bodies, counts
 from ckptsite.celery import app
 from runs import live, models
 from runs.engine import verifier
@@ -88,6 +89,28 @@ def test_who_asks_too_often_waits_and_is_noted_once_a_minute(
     assert Client(REMOTE_ADDR="10.9.9.9").get(reverse("login")).status_code == 200
 
 
+def test_tries_count_in_all_processes_together_and_in_each_alone_without_valkey(
+    who: factories.People,
+) -> None:
+    """Each process has a client of its own; nothing that Valkey holds besides is touched."""
+    server = redis.Redis.from_url(configured.REDIS_CLIENT)
+    server.set("a-hint", "kept")
+    one, other = counts.Client([configured.REDIS_CLIENT]), counts.Client([configured.REDIS_CLIENT])
+    key = counts.named("shared", "", 1)
+    assert (one.add(key, 0, 60), other.add(key, 0, 60)) == (True, False)
+    assert [one.incr(key, 1), other.incr(key, 1), one.incr(key, 1)] == [1, 2, 3]
+    assert 0 < server.ttl(key) <= 60
+    cache.clear()
+    assert (one.get(key, "none"), server.get("a-hint")) == ("none", b"kept")
+    with pytest.raises(ValueError, match="not found"):
+        one.incr(key, 1)
+    server.delete("a-hint")
+    server.close()
+    alone = counts.Client(["unix:///nowhere/valkey.sock?db=0"])
+    assert (alone.add(key, 0, 60), alone.incr(key, 1), alone.get(key, 0)) == (True, 1, 1)
+    assert (alone.delete(key), alone.has_key(key)) == (True, False)
+
+
 def test_ten_thousand_questions_of_one_agent_leave_the_inbox_usable(who: factories.People, as_: As) -> None:
     """The page comes as soon as ever, and what another agent asks is one step away."""
     flood, other = factories.held(who.operator, name="flood"), factories.held(who.operator, name="needle")
@@ -151,10 +174,7 @@ def test_nothing_anywhere_is_unpickled(who: factories.People) -> None:
     assert app.conf.result_backend is None
     assert configured.SESSION_ENGINE == "runs.models.session"  # rows of the database, as JSON
     assert configured.SESSION_SERIALIZER == "django.contrib.sessions.serializers.JSONSerializer"
-    # In this process' own memory; nothing else can write there.
-    assert {cache["BACKEND"] for cache in configured.CACHES.values()} == {
-        "django.core.cache.backends.locmem.LocMemCache"
-    }
+    assert {cache["BACKEND"] for cache in configured.CACHES.values()} == {"ckptsite.counts.Counts"}  # JSON
     planted = pickle.dumps(Planted())
     with pytest.raises(exceptions.ContentDisallowed):
         serialization.loads(
@@ -163,6 +183,8 @@ def test_nothing_anywhere_is_unpickled(who: factories.People) -> None:
     live.Hub()._pass_on(planted)  # a hint
     server = redis.Redis.from_url(configured.REDIS_CLIENT)
     server.publish("ckptsite", planted)
+    server.set(counts.named("tries", "", 1), planted)
+    assert cache.get("tries", []) == []
     server.close()
     client = Client()
     client.force_login(who.viewer)
