@@ -11,7 +11,7 @@
     input: {type: object, properties: {}}
     definition: {steps: []}
 
-Besides there may be `model`, `ordered` and `approve_plan`.
+Besides there may be `project`, `model`, `ordered` and `approve_plan`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from runs.tools import registry as tools
 
 LONGEST = 500_000
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}\Z")
-_TEXTS = ("name", "title", "provider", "model", "instructions")
+_TEXTS = ("name", "title", "project", "provider", "model", "instructions")
 _KEYS = (*_TEXTS, "tools", "ordered", "approve_plan", "budget", "per_day", "input", "definition")
 _NEEDED = ("name", "title", "provider")
 
@@ -231,6 +231,7 @@ def _agent(found: Mapping[str, Any]) -> declared.Agent:
     return declared.Agent(
         name=found["name"],
         title=found["title"].strip(),
+        project=found.get("project", ""),
         provider=found["provider"],
         model=found.get("model", ""),
         instructions=found.get("instructions", ""),
@@ -250,6 +251,8 @@ def _fits(agent: declared.Agent, lines: Mapping[str, int]) -> None:
 
     if not NAME.match(agent.name) or agent.name == "new":
         raise refuse("name", "a name has small letters, digits and dashes, 80 at most, and isn't “new”.")
+    if not declared.PROJECT.match(agent.project):
+        raise refuse("project", "a project has letters, digits, - and _, 80 at most.")
     if len(agent.title) > 200 or len(agent.model) > 200:
         raise refuse("title", "the title or the model has more than 200 characters.")
     for tool in agent.tools:

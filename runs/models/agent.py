@@ -15,6 +15,8 @@ class Agent(models.Model):
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
+    project = models.SlugField(max_length=80, blank=True)
+    """What it belongs to, with others; who may see them can be said of all at once."""
     current = models.ForeignKey("runs.AgentVersion", null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -59,6 +61,7 @@ class AgentVersion(models.Model):
         return declared.Agent(
             name=self.agent.name,
             title=self.agent.title,
+            project=self.agent.project,
             provider=self.provider,
             model=self.model,
             instructions=self.instructions,

@@ -1,4 +1,4 @@
-"""Object scope: a person or a group may be limited to some agents, and sees nothing of the others' runs.
+"""Object scope: a person or a group may be limited to some agents or projects, and sees nothing of others' runs.
 
 Whoever is in limited groups sees what one of these allows; a limit of their own narrows that. Administrators, who set
 the limits, have none.
@@ -15,18 +15,24 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from runs import rights
-from runs.models.agent import AgentVersion
+from runs.models.agent import Agent, AgentVersion
 from runs.models.user import User
+
+PROJECT = "project:"
+"""Stands before a project's name; no agent's name has a colon."""
 
 
 class Scope(models.Model):
-    """One agent that a person, or everybody in a group, is limited to."""
+    """One agent, or all those of a project, that a person or everybody in a group is limited to."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="scopes"
     )
     group = models.ForeignKey(Group, null=True, on_delete=models.PROTECT, related_name="scopes")
-    agent = models.ForeignKey("runs.Agent", on_delete=models.PROTECT, related_name="scopes", db_index=False)
+    agent = models.ForeignKey(
+        "runs.Agent", null=True, on_delete=models.PROTECT, related_name="scopes", db_index=False
+    )
+    project = models.SlugField(max_length=80, blank=True, db_index=False)
     made_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -36,12 +42,27 @@ class Scope(models.Model):
                 condition=Q(person__isnull=True, group__isnull=False)
                 | Q(person__isnull=False, group__isnull=True),
             ),
+            models.CheckConstraint(
+                name="runs_scope_to_one",
+                condition=Q(agent__isnull=True, project__gt="") | Q(agent__isnull=False, project=""),
+            ),
             models.UniqueConstraint(fields=["person", "agent"], name="runs_scope_person"),
             models.UniqueConstraint(fields=["group", "agent"], name="runs_scope_group"),
+            models.UniqueConstraint(
+                fields=["person", "project"], name="runs_scope_person_project", condition=Q(project__gt="")
+            ),
+            models.UniqueConstraint(
+                fields=["group", "project"], name="runs_scope_group_project", condition=Q(project__gt="")
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.person_id or self.group_id} to {self.agent_id}"
+        return f"{self.person_id or self.group_id} to {self.name}"
+
+    @property
+    def name(self) -> str:
+        """Return what it is limited to, as forms and the audit trail say it."""
+        return self.agent.name if self.agent is not None else f"{PROJECT}{self.project}"
 
 
 def seen(user: User | None, agent: str = "agent_version__agent") -> Q:
@@ -57,7 +78,9 @@ def who_see(agent: int) -> Q:
         Scope.objects.filter(group__user=OuterRef("pk")),
     )
     admin = Q(is_superuser=True) | Q(Exists(Group.objects.filter(user=OuterRef("pk"), name=rights.ADMIN)))
-    either = [Q(~Exists(rows)) | Q(Exists(rows.filter(agent=agent))) for rows in (own, groups)]
+    project = Agent.objects.filter(pk=agent, project__gt="").values("project")
+    this = Q(agent=agent) | Q(project__in=project)
+    either = [Q(~Exists(rows)) | Q(Exists(rows.filter(this))) for rows in (own, groups)]
     return admin | (either[0] & either[1])
 
 

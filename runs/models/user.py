@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from django.apps import apps
 from django.contrib.auth.models import AbstractUser
 from django.db.models import CharField, Value
 
@@ -15,26 +16,44 @@ def roles_of(groups: Iterable[str], *, superuser: bool) -> frozenset[str]:
     return frozenset(groups) | ({rights.ADMIN} if superuser else frozenset())
 
 
-def _limit(rows: list[tuple[str | None, int | None]]) -> frozenset[int] | None:
-    own = {agent for name, agent in rows if name is None and agent is not None}
-    groups = {agent for name, agent in rows if name is not None and agent is not None}
-    if own and groups:
-        return frozenset(own & groups)
-    return frozenset(own or groups) or None
+def _limit(
+    rows: list[tuple[str | None, int | None, str | None]], projects: Mapping[str, set[int]]
+) -> frozenset[int] | None:
+    """Return the agents that both the person and one of their groups are limited to; None where neither is."""
+    sides: dict[bool, set[int]] = {}
+    for group, agent, project in rows:
+        if agent is not None or project:
+            found = projects[project] if project else {agent}
+            sides.setdefault(group is None, set()).update(one for one in found if one is not None)
+    return frozenset(set.intersection(*sides.values())) if sides else None
+
+
+def _projects(wanted: Iterable[str | None]) -> Mapping[str, set[int]]:
+    """Return the agents of these projects; no query where there are none."""
+    found: dict[str, set[int]] = {name: set() for name in wanted if name}
+    if found:
+        agents = apps.get_model("runs", "Agent").objects.filter(project__in=found)
+        for pk, project in agents.values_list("pk", "project"):
+            found[project].add(pk)
+    return found
 
 
 def standing(people: Iterable[int]) -> dict[int, tuple[frozenset[str], frozenset[int] | None]]:
-    """Return the roles of these active people, and the agents that each is limited to, in one query."""
+    """Return the roles of these active people, and the agents that each is limited to, in two queries at most."""
     rows = User.objects.filter(pk__in=list(people), is_active=True)
     whose = ("pk", "is_superuser")
-    own = rows.values_list(*whose, Value(None, CharField(null=True)), "scopes__agent")
-    found: dict[int, list[tuple[bool, str | None, int | None]]] = {}
-    for pk, top, group, agent in rows.values_list(*whose, "groups__name", "groups__scopes__agent").union(own):
-        found.setdefault(pk, []).append((top, group, agent))
+    own = rows.values_list(*whose, Value(None, CharField(null=True)), "scopes__agent", "scopes__project")
+    of_groups = ("groups__name", "groups__scopes__agent", "groups__scopes__project")
+    found: dict[int, list[tuple[str | None, int | None, str | None]]] = {}
+    top = set()
+    for pk, superuser, *one in rows.values_list(*whose, *of_groups).union(own):
+        found.setdefault(pk, []).append((one[0], one[1], one[2]))
+        top |= {pk} if superuser else set()
+    projects = _projects(project for each in found.values() for *_, project in each)
     known = {}
     for pk, each in found.items():
-        roles = roles_of({group for _, group, _ in each if group is not None}, superuser=each[0][0])
-        limit = None if rights.ADMIN in roles else _limit([(group, agent) for _, group, agent in each])
+        roles = roles_of({group for group, *_ in each if group is not None}, superuser=pk in top)
+        limit = None if rights.ADMIN in roles else _limit(each, projects)
         known[pk] = roles, limit
     return known
 
@@ -54,12 +73,12 @@ class User(AbstractUser):
         if not self.is_active:
             self._limit = frozenset()
             return frozenset()
-        # With them comes to which agents they and the groups are limited (models.Scope); what is the person's own has
-        # no group.
-        own = User.objects.filter(pk=self.pk).values_list(Value(None, CharField(null=True)), "scopes__agent")
-        rows = list(self.groups.values_list("name", "scopes__agent").union(own))
-        names = roles_of({name for name, _ in rows if name is not None}, superuser=self.is_superuser)
-        self._limit = None if rights.ADMIN in names else _limit(rows)
+        # With them comes to what they and the groups are limited (models.Scope); what is the person's own has no group.
+        scopes = ("scopes__agent", "scopes__project")
+        own = User.objects.filter(pk=self.pk).values_list(Value(None, CharField(null=True)), *scopes)
+        rows = list(self.groups.values_list("name", *scopes).union(own))
+        names = roles_of({name for name, *_ in rows if name is not None}, superuser=self.is_superuser)
+        self._limit = None if rights.ADMIN in names else _limit(rows, _projects(row[2] for row in rows))
         return names if self.through is None else rights.Held.through(names, self.through)
 
     def limit(self) -> frozenset[int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -9,6 +10,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.apps import apps
+
+PROJECT = re.compile(r"[A-Za-z0-9_-]{0,80}\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,8 @@ class Agent:
     "steps", "calls", "tokens", "cost_micro" (millionths of a dollar) and "seconds" at work. What isn't named isn't
     limited.
 
+    Agents with the same `project` belong together: people and groups can be limited to it. It is no part of a version.
+
     With `ordered` the calls of one reply are carried out, and asked about, one after the other; with `approve_plan`
     nothing starts before a person approved the plan.
     """
@@ -33,6 +38,7 @@ class Agent:
     tools: tuple[str, ...]
     input_schema: Mapping[str, Any]
     model: str = ""
+    project: str = ""
     instructions: str = ""
     per_day: Mapping[str, int] = field(default_factory=dict)
     ordered: bool = False

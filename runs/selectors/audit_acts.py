@@ -86,6 +86,7 @@ ACTS: dict[str, str] = {
     "person.joined": "Joined by their link",
     "delegation.made": "Let somebody decide in their place",
     "delegation.ended": "Ended the deciding in their place",
+    "agent.moved": "An agent came into another project",
     "scope.set": "Limited what somebody sees",
     "shift.made": "Put on the rota",
     "shift.ended": "Took off the rota",

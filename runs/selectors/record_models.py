@@ -185,6 +185,7 @@ class Agent(Record):
 
     name: str
     title: Text
+    project: str
     version: int
     input_schema: Any
 

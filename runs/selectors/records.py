@@ -49,6 +49,7 @@ def agents(viewer: deciding.Viewer) -> record_models.Agents:
             record_models.Agent(
                 name=row.name,
                 title=row.title,
+                project=row.project,
                 version=row.current.number if row.current else 0,
                 input_schema=row.current.input_schema if row.current else {},
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from runs import models, rights
-from runs.models import team
+from runs.models import scopes, team
 from runs.policies import parsing, rules, words
 from runs.selectors import deciding, keyset, now, team_models
 
@@ -68,7 +69,7 @@ def person(user_id: int, viewer: deciding.Viewer) -> team_models.PersonPage | No
         return None
     shown = _person(row, viewer)
     live = models.ApiToken.objects.filter(person=row, revoked_at__isnull=True, expires_at__gt=now.ClockNow())
-    limit = tuple(models.Scope.objects.filter(person=row).values_list("agent__name", flat=True))
+    limit = tuple(one.name for one in models.Scope.objects.filter(person=row).select_related("agent"))
     return team_models.PersonPage(
         person=shown,
         agents=_agents(limit),
@@ -122,7 +123,7 @@ def _groups(shifts: list[models.Shift], on_now: set[int]) -> tuple[team_models.G
                 row.name, "is asked where the policy names it; its people need the role reviewer too"
             ),
             members=row.members,
-            agents=tuple(sorted(one.agent.name for one in row.scopes.all())),
+            agents=tuple(sorted(one.name.replace(scopes.PROJECT, "project ") for one in row.scopes.all())),
             on_duty=tuple(
                 dict.fromkeys(
                     one.person.display() for one in shifts if one.group_id == row.pk and one.pk in on_now
@@ -198,9 +199,23 @@ def _members() -> tuple[team_models.Choice, ...]:
 
 
 def _agents(chosen: tuple[str, ...]) -> tuple[team_models.Choice, ...]:
-    rows = models.Agent.objects.order_by("title", "name").values_list("name", "title")[:MANY]
-    return tuple(
-        team_models.Choice(value=name, label=title or name, chosen=name in chosen) for name, title in rows
+    """Return projects, then single agents. A project stays to be chosen while it is, also where no agent is in it."""
+    rows = list(models.Agent.objects.order_by("title", "name").values_list("name", "title", "project")[:MANY])
+    kept = {one.removeprefix(scopes.PROJECT) for one in chosen if one.startswith(scopes.PROJECT)}
+    counts = Counter({**dict.fromkeys(kept, 0), **Counter(project for *_, project in rows if project)})
+    return (
+        *(
+            team_models.Choice(
+                value=f"{scopes.PROJECT}{name}",
+                label=f"project {name}, {count} agent{'' if count == 1 else 's'}",
+                chosen=name in kept,
+            )
+            for name, count in sorted(counts.items())
+        ),
+        *(
+            team_models.Choice(value=name, label=title or name, chosen=name in chosen)
+            for name, title, _ in rows
+        ),
     )
 
 

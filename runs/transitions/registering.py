@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
+from django.db.models import F
+
 from runs import exact, measures, models
 from runs.providers import declared
 from runs.providers import registry as providers
 from runs.tools import registry as tools
+from runs.transitions import audit
+from runs.transitions.actor import Actor
 
 
 def register(agent: declared.Agent) -> models.AgentVersion:
@@ -17,6 +22,8 @@ def register(agent: declared.Agent) -> models.AgentVersion:
     for tool in agent.tools:
         tools.get(tool)
     _check_limits(agent)
+    if not declared.PROJECT.match(agent.project):
+        raise ValueError(f"The project of {agent.name!r} may have letters, digits, - and _ only, 80 at most.")
     return kept(agent, use=True)
 
 
@@ -39,7 +46,9 @@ def kept(
     # Only where it is asked for, so that versions without it keep their digest.
     contents.update({name: True for name in ("ordered", "approve_plan") if getattr(agent, name)})
     digest = exact.digest_of(contents)
-    row, _ = models.Agent.objects.get_or_create(name=agent.name, defaults={"title": agent.title})
+    row, _ = models.Agent.objects.get_or_create(
+        name=agent.name, defaults={"title": agent.title, "project": agent.project}
+    )
     version = row.versions.filter(digest=digest).first()
     if version is None:
         newest = row.versions.order_by("-number").values_list("number", flat=True).first() or 0
@@ -51,7 +60,20 @@ def kept(
         row.current = version if used else row.current
         row.title = agent.title
         row.save(update_fields=["current", "title"])
+    if used and row.project != agent.project:
+        _move(row, agent.project, by=by)
     return version
+
+
+def _move(row: models.Agent, project: str, *, by: models.User | None) -> None:
+    """Put an agent into another project: who is limited to one of these sees others now, so every gate looks again."""
+    with transaction.atomic():
+        models.Installation.objects.filter(pk=1).update(gate_epoch=F("gate_epoch") + 1)
+        content = {"before": row.project, "after": project}
+        row.project = project
+        row.save(update_fields=["project"])
+        actor = Actor(user=by, channel="shell" if by is None else "page")
+        audit.append("agent.moved", actor=actor, subject=f"agent {row.name}", content=content)
 
 
 def _check_limits(agent: declared.Agent) -> None:

@@ -19,6 +19,7 @@ from django.db import IntegrityError
 from django.db.models import Q
 
 from runs import exact, hints, models, rights
+from runs.models import scopes
 from runs.transitions import attempts, audit, clock_time, people, proofs, switches, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -190,9 +191,10 @@ def reset(user_id: int, *, by: Actor) -> tuple[models.User, str]:
 
 @attempts.noted("scope.set", "{}")
 def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
-    """Return the agents that "user 7" or "group finance" is limited to now; with none named there is no limit.
+    """Return what "user 7" or "group finance" is limited to now: agents, and "project:" with a name for all of one.
 
-    Refuses NotYours, also for oneself, Invalid for somebody, a group or an agent that isn't there, and Unproven.
+    With none named there is no limit. Refuses NotYours, also for oneself, Invalid for somebody, a group, an agent or a
+    project that isn't there, and Unproven.
     """
     kind, _, name = subject.partition(" ")
     with committing("scope"):
@@ -206,19 +208,32 @@ def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
             raise Invalid("Choose who is limited.")
         if person is not None and person == by.user:
             raise NotYours("Nobody changes what they see themselves; another administrator can.")
-        chosen = list(models.Agent.objects.filter(name__in={*agents}).order_by("name"))
-        if len(chosen) != len({*agents}):
-            raise Invalid("One of these agents isn't there.")
+        wanted = {*agents}
+        projects = {
+            name.removeprefix(scopes.PROJECT) for name in wanted if name.startswith(scopes.PROJECT)
+        } - {""}
+        chosen = [
+            *(
+                models.Scope(person=person, group=group, agent=agent)
+                for agent in models.Agent.objects.filter(name__in=wanted)
+            ),
+            *(
+                models.Scope(person=person, group=group, project=project)
+                for project in models.Agent.objects.filter(project__in=projects)
+                .values_list("project", flat=True)
+                .distinct()
+            ),
+        ]
+        if len(chosen) != len(wanted):
+            raise Invalid("One of these agents or projects isn't there.")
         rows = models.Scope.objects.filter(person=person, group=group)
-        before = sorted(rows.values_list("agent__name", flat=True))
-        after = [agent.name for agent in chosen]
+        before = sorted(row.name for row in rows.select_related("agent"))
+        after = sorted(row.name for row in chosen)
         if before == after:
             raise Invalid("Nothing is changed.")
         proofs.check(by, clock_time.now())
         rows.delete()
-        models.Scope.objects.bulk_create(
-            models.Scope(person=person, group=group, agent=agent) for agent in chosen
-        )
+        models.Scope.objects.bulk_create(chosen)
         reached = models.User.objects.filter(Q(pk=person.pk) if person is not None else Q(groups=group))
         for user_id in reached.values_list("pk", flat=True):
             hints.left(user_id)

@@ -1,4 +1,4 @@
-"""Who is limited to some agents: nothing of the others is there for them, wherever they look."""
+"""Who is limited to some agents or a project: nothing of the others is there for them, wherever they look."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from runs import models, seed
+from runs.providers import declared
 from runs.tools import registry
 from runs.transitions import notices, starts, switches, team, tokens
 from runs.transitions.actor import Actor
@@ -22,13 +24,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_what_is_outside_of_somebodys_scope_is_not_there_on_any_route(
     who: factories.People, house: factories.House, as_: As
 ) -> None:
-    """All rights but an administrator's, and a limit to another agent: nothing of the house is seen or done."""
-    own = factories.held(who.operator, name="of their own")
+    """All rights but an administrator's, and a limit to another project: nothing of the house is seen or done."""
+    own = factories.held(who.operator, name="of their own", project="own")
+    moved = factories.held(who.operator, name="moved", project="own").run
     insider = factories.person("insider", *(role for role in SEEING if role != "admin"))
-    agents = [own.run.agent_version.agent.name]
-    team.set_scope(f"user {insider.pk}", agents, by=Actor(user=who.admin))
+    with pytest.raises(Invalid, match="isn't there"):
+        team.set_scope(f"user {insider.pk}", ["project:none"], by=Actor(user=who.admin))
+    team.set_scope(f"user {insider.pk}", ["project:own"], by=Actor(user=who.admin))
     client = Client()
     client.force_login(insider)
+    assert _moved_away(client, moved) == ([200, 404], {"before": "own", "after": ""})
     found = {}
     for name in routes():
         if name.startswith(("run-", "review")) or name == "run":
@@ -84,3 +89,21 @@ def test_what_is_outside_of_somebodys_scope_is_not_there_on_any_route(
     before = len(World.effects())
     go(own.run)
     assert len(World.effects()) == before
+
+
+def _moved_away(client: Client, run: models.Run) -> tuple[list[int], object]:
+    """Return what the run's page answers before and after its agent left its project, and what the trail says of it."""
+    page, version = reverse("run", args=[run.pk]), run.agent_version
+    before = client.get(page).status_code
+    seed.register(
+        declared.Agent(
+            name=version.agent.name,
+            title=version.agent.title,
+            provider=version.provider,
+            definition=version.definition,
+            tools=tuple(version.tools),
+            input_schema=version.input_schema,
+        )
+    )
+    said = models.AuditEvent.objects.get(act="agent.moved").content
+    return [before, client.get(page).status_code], said
