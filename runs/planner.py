@@ -150,7 +150,7 @@ def next_move(now: Situation) -> Move:
 def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datetime.datetime, str]]) -> Move:
     able = _in_turn(now, calls)
     unasked = next((call for call in able if call.asks and call.review is None), None)
-    if unasked is not None:
+    if unasked is not None and now.room != 0:
         return AskHuman(call=unasked)
     held = tuple(call for call in able if call.is_effect and _to_prepare(call) and call.id not in now.blocked)
     new = tuple(call for call in held if call.status == lifecycle.Action.PROPOSED)
@@ -158,7 +158,7 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         return Prepare(calls=held)
     if held and (now.room or len(new) < len(held)):  # what was asked before is asked again whatever is open
         return Prepare(calls=tuple(call for call in held if call not in new[now.room :]))
-    if held:
+    if held or unasked is not None:
         alarms.append((now.now + CROWDED_LOOK, CROWDED))
     paused = [call for call in able if call.tool in now.paused_tools]
     reads = tuple(call for call in able if call.is_read and call not in paused)

@@ -31,6 +31,7 @@ from runs.engine import (
 from runs.providers import contract
 from runs.transitions import steps
 from runs.transitions.refusals import Changed, LostAuthority
+from runs.transitions.steps import crowding
 
 log = structlog.get_logger(__name__)
 
@@ -122,9 +123,10 @@ def _slice(claim: steps.Claim, beat: heartbeat.Heartbeat) -> None:
 def _next(front: frontier.Frontier) -> planner.Move:
     """Return the next move; where questions would be opened, with regard to how many are open."""
     move = planner.next_move(front.situation)
-    if not isinstance(move, planner.Prepare):
+    opens = isinstance(move, planner.Prepare | planner.AskHuman)
+    if not opens or front.run.mode == models.Run.Mode.DRY_RUN:
         return move
-    return planner.next_move(replace(front.situation, room=preparing.room(front)))
+    return planner.next_move(replace(front.situation, room=crowding.room(front.run)))
 
 
 def _perform(

@@ -7,9 +7,8 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db.models import Count, Q
 
-from runs import exact, lifecycle, models, points, redaction, state
+from runs import exact, models, points, redaction, state
 from runs.engine import frontier as frontiers
 from runs.engine import gates, history, outside, undoing, verdicts
 from runs.engine.context import Context
@@ -33,23 +32,6 @@ def prepare(
     """Open the reviews of these calls. Refuses LostAuthority and ContractChanged; repeated freely after a crash."""
     policy = verdicts.in_force()
     steps.prepare(claim, [_prepared(front, policy, call, beat) for call in calls])
-
-
-def room(front: frontiers.Frontier) -> int:
-    """Return how many more questions about actions this run may open: it and its agent have a limit of open ones.
-
-    Runs of one agent that ask at the same moment may go over it by what they ask then.
-    """
-    asked = models.Review.objects.filter(status=lifecycle.Review.OPEN, kind=lifecycle.ReviewKind.ACTION)
-    agent = front.run.agent_version.agent_id
-    found = asked.filter(run__agent_version__agent=agent).aggregate(
-        every=Count("pk"), mine=Count("pk", filter=Q(run=front.run))
-    )
-    limits = (
-        settings.CKPTSITE["PENDING_RUN"] - found["mine"],
-        settings.CKPTSITE["PENDING_AGENT"] - found["every"],
-    )
-    return max(0, int(min(limits)))
 
 
 def tool_of(action: models.Action) -> Tool:

@@ -12,7 +12,7 @@ from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.tools import registry, retyping
 from runs.transitions import clock_time, indexing, ladders, log, texts, words
-from runs.transitions.steps import absorbing, alike, blocking, closing, likeness, occurrences, wider
+from runs.transitions.steps import absorbing, alike, blocking, closing, crowding, likeness, occurrences, wider
 from runs.transitions.steps._statement import Claim, Work, fenced
 from runs.transitions.steps.reply import Verdict
 
@@ -39,9 +39,11 @@ class Prepared:
 def prepare(claim: Claim, prepared: list[Prepared]) -> None:
     """Open one review for each action that is still proposed, or held without a review. Refuses LostAuthority.
 
-    One that waits for an equal effect whose outcome nobody knows yet is held without a question of its own.
+    One that waits for an equal effect whose outcome nobody knows yet is held without a question of its own; one that
+    was never asked stays proposed where as many questions are open as may be.
     """
     with fenced(claim, "prepare") as work:
+        room = crowding.left(work.run)
         for item in prepared:
             action = work.action(item.call)
             if action.status not in {lifecycle.Action.PROPOSED, lifecycle.Action.HELD}:
@@ -57,6 +59,10 @@ def prepare(claim: Claim, prepared: list[Prepared]) -> None:
             found = occurrences.find(work, action)
             if blocking.hold(work, action, found):
                 continue
+            if action.status == lifecycle.Action.PROPOSED:
+                if not room:
+                    continue
+                room -= 1
             _open(work, action, item, found)
             work.inbox_changed = True
         # People go on from here with other arguments: the calls are open, and nothing is done yet.

@@ -10,7 +10,8 @@ from django.conf import settings
 from runs import exact, lifecycle, models
 from runs.state import CallId
 from runs.transitions import answers, clock_time, indexing, ladders, log, texts, words
-from runs.transitions.steps import closing
+from runs.transitions.refusals import Changed
+from runs.transitions.steps import closing, crowding
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def ask_human(
             text = words.denied(verdict.rule)
             closing.close(work, call, step=step, status=lifecycle.Action.DENIED, text=text, ran=False)
             return
+        if not crowding.left(work.run):
+            raise Changed(f"run {claim.run_id} may open no more questions now")
         terms = verdict.terms
         expires = terms.get("expires_seconds") or settings.CKPTSITE["REVIEW_EXPIRES"]
         due = min(terms.get("due_seconds") or settings.CKPTSITE["REVIEW_DUE"], expires)
