@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+FRESH = 120.0
+"""Who is asked again must have signed in there within so many seconds."""
+SKEW = 60.0
+"""So far may the provider's clock be ahead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,15 @@ def read(data: Mapping[str, Any]) -> Said:
         name=text("preferred_username") or email.partition("@")[0],
         names=(text("given_name"), text("family_name")),
     )
+
+
+def age(data: Mapping[str, Any]) -> float | None:
+    """Return for how many seconds the person has been signed in there (`auth_time`); None where it isn't said."""
+    since = (data.get("id_token") or {}).get("auth_time")
+    if not isinstance(since, int | float) or isinstance(since, bool):
+        return None
+    found = time.time() - since
+    return None if found < -SKEW else max(0.0, found)
 
 
 def strong(data: Mapping[str, Any]) -> bool:

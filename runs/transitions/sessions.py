@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.conf import settings
+
 from runs import hints, models
 from runs.models.session import SEEN_EVERY, SessionStore
 from runs.transitions import attempts, audit, clock_time
@@ -13,14 +15,31 @@ from runs.transitions.refusals import NotYours, Stale
 
 
 def began(
-    store: SessionStore, user: models.User, *, strong: bool, agent: str, how: Iterable[str], by: Actor
+    store: SessionStore,
+    user: models.User,
+    *,
+    strong: bool,
+    agent: str,
+    how: Iterable[str],
+    by: Actor,
+    shown_before: float | None = 0.0,
 ) -> None:
-    """Note that somebody has signed in, where from, and what they showed; sessions that are over are forgotten."""
+    """Note that somebody has signed in, where from, and what they showed; sessions that are over are forgotten.
+
+    `shown_before` is for how many seconds they have been signed in where they come from. Where nobody says so (None),
+    the session begins as one that is asked who sits at it.
+    """
     assert store.session_key is not None
     with committing("sign_in"):
         now = clock_time.now()
+        before = settings.CKPTSITE["STEP_UP"] + 1 if shown_before is None else shown_before
         models.Session.objects.filter(pk=store.session_key).update(
-            user=user, strong=strong, ip=by.ip, agent=agent[:300], proved_at=now, seen_at=now
+            user=user,
+            strong=strong,
+            ip=by.ip,
+            agent=agent[:300],
+            proved_at=now - clock_time.seconds(before),
+            seen_at=now,
         )
         audit.append(
             "person.signed_in", actor=by, subject=f"user {user.pk}", content={"shown": sorted({*how})}

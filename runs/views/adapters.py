@@ -63,6 +63,7 @@ class Account(DefaultAccountAdapter):
             agent=request.headers.get("User-Agent", ""),
             how=shown,
             by=Actor(user=user, ip=doors.address(request)),
+            shown_before=_before(more),
         )
         response: HttpResponse = super().post_login(request, user, **more)
         return response
@@ -98,7 +99,18 @@ class SingleSignOn(DefaultSocialAccountAdapter):
     """Who comes from the identity provider: a person who is known here, or a new one where that is allowed."""
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        """Find whose account it is, or make it. Refuses with a page, and notes, whom nobody knows here."""
+        """Find whose account it is, or make it. Refuses with a page, and notes, whom nobody knows here.
+
+        Whoever is signed in already was asked again who they are: a sign-in there that isn't new is refused.
+        """
+        if request.user.is_authenticated:
+            since = single_sign_on.age(sociallogin.account.extra_data)
+            if since is None or since > single_sign_on.FRESH:
+                assert isinstance(request.user, models.User)
+                by = doors.actor(request)  # type: ignore[arg-type]  # who is signed in makes it one
+                people.not_proved(request.user, code="wrong", by=by)
+                sentence = "The identity provider didn't ask you anew, or doesn't say so. Sign out there and try again."
+                raise ImmediateHttpResponse(errors.draw(request, 403, sentence=sentence))
         if sociallogin.is_existing:
             return
         said = single_sign_on.read(sociallogin.account.extra_data)
@@ -145,6 +157,12 @@ def _vouched(more: dict[str, Any]) -> bool:
     """Return whether the identity provider says that it has seen a second factor."""
     login = (more.get("signal_kwargs") or {}).get("sociallogin")
     return login is not None and single_sign_on.strong(login.account.extra_data)
+
+
+def _before(more: dict[str, Any]) -> float | None:
+    """Return for how long the person has been signed in at the identity provider; nothing for who signs in here."""
+    login = (more.get("signal_kwargs") or {}).get("sociallogin")
+    return 0.0 if login is None else single_sign_on.age(login.account.extra_data)
 
 
 def _fernet() -> Any:
