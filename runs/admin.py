@@ -1,13 +1,14 @@
-"""Django's admin: people and groups can be edited, everything about runs only read."""
+"""Django's admin: what people are called can be edited, everything else only read."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 
 from runs import models
 from runs.transitions import people
@@ -15,57 +16,11 @@ from runs.views import doors
 
 admin.site.site_header = "ckptsite administration"
 admin.site.site_title = "ckptsite"
-admin.site.index_title = "People can be changed here, runs only read"
-
-
-class Audited(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
-    """What is changed here is in the audit trail too, in the same transaction, with what it was before."""
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Return the row, and remember how it stands."""
-        row = super().get_object(request, object_id, from_field)
-        if row is not None:
-            row._stood, row._password = people.standing(row), getattr(row, "password", "")
-        return row
-
-    def log_addition(self, request: Any, obj: Any, message: Any) -> Any:
-        """Note who is new."""
-        people.changed(obj, "added", before=None, words="", by=doors.actor(request))
-        return super().log_addition(request, obj, message)
-
-    def log_change(self, request: Any, obj: Any, message: Any) -> Any:
-        """Note what is different; a new password by its field's name alone."""
-        names = [name for part in message for name in part.get("changed", {}).get("fields", [])]
-        before = getattr(obj, "_stood", None)
-        new = getattr(obj, "password", "") != getattr(obj, "_password", "")
-        people.changed(
-            obj, "changed", before=before, words=", ".join(names), by=doors.actor(request), sign_out=new
-        )
-        return super().log_change(request, obj, message)
-
-    def log_deletions(self, request: Any, queryset: Any) -> Any:
-        """Note who is gone."""
-        for row in queryset:
-            people.changed(row, "deleted", before=people.standing(row), words="", by=doors.actor(request))
-        return super().log_deletions(request, queryset)
-
-
+admin.site.index_title = "Names and addresses of people can be changed here, everything else only read"
 admin.site.unregister(Group)
 # Factors, and who signs in by which account, aren't changed here: what ends them is noted on the pages for it.
 _OTHERS = {"account", "mfa", "socialaccount"}
 admin.site.unregister([model for model in admin.site._registry if model._meta.app_label in _OTHERS])
-
-
-@admin.register(Group)
-class RoleAdmin(Audited, GroupAdmin):
-    """Groups: their names are what rights go by."""
-
-
-@admin.register(models.User)
-class PersonAdmin(Audited, UserAdmin):  # type: ignore[type-arg]  # generic in the stubs only
-    """People; what they may do follows from their groups."""
-
-    list_display = ("username", "first_name", "last_name", "email", "is_active", "is_staff")
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
@@ -91,6 +46,45 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the st
         return bool(request.user.is_active and request.user.is_staff)
 
 
+@admin.register(models.User)
+class PersonAdmin(ReadOnly):
+    """What people are called. What they may do is changed on the team page, where it counts for every gate at once."""
+
+    list_display = ("username", "first_name", "last_name", "email", "is_active")
+    search_fields = ("username", "first_name", "last_name", "email")
+    readonly_fields = ("is_active", "is_superuser", "is_staff", "groups", "last_login", "date_joined")
+    ordering = ("username",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether this is an administrator of both sites."""
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return names and addresses, then what is only read, with the way to where it is changed."""
+        where = format_html(
+            'New people, roles, groups, sign-in, and who is switched off: on the <a href="{}">team page</a>.',
+            reverse("team"),
+        )
+        return (
+            (None, {"fields": ("username", "first_name", "last_name", "email")}),
+            ("What they may do", {"description": where, "fields": self.readonly_fields}),
+        )
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row, and remember how it stands."""
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row._stood = people.standing(row)
+        return row
+
+    def log_change(self, request: Any, obj: Any, message: Any) -> Any:
+        """Note in the audit trail, in the same transaction, what is different."""
+        names = [name for part in message for name in part.get("changed", {}).get("fields", [])]
+        by = doors.actor(request)
+        people.changed(obj, "changed", before=obj._stood, words=", ".join(names), by=by)
+        return super().log_change(request, obj, message)
+
+
 def _columns(model: Any, *names: str, related: tuple[str, ...] = ()) -> None:
     kind = type(
         f"{model.__name__}Admin",
@@ -100,7 +94,8 @@ def _columns(model: Any, *names: str, related: tuple[str, ...] = ()) -> None:
     admin.site.register(model, kind)
 
 
-_columns(models.Agent, "name", "title", "current", related=("current__agent",))
+_columns(Group, "name")
+_columns(models.Agent, "name", "title", "project", "current", related=("current__agent",))
 _columns(models.AgentVersion, "agent", "number", "provider", "model", "created_at", related=("agent",))
 _columns(models.Run, "title", "status", "reason", "agent_version", "created_by", "created_at",
          related=("agent_version__agent", "created_by"))  # fmt: skip

@@ -17,6 +17,8 @@ from pytest_django.fixtures import Settings
 
 from runs import models
 from runs.selectors import devices
+from runs.transitions import team
+from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer
 from tests.pages.conftest import As
@@ -222,12 +224,14 @@ def test_whoever_is_switched_off_or_has_a_new_password_is_out_at_once(
     page = admin.get(place).content.decode()
     later(proved_at=16 * 60)
     token = fields(page, form="logout")
-    change = token | {"username": "paula", "date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
+    change = token | {"username": "paula", "email": "paula@example.com"}
     asked = admin.post(place, change)
     assert asked["Location"].startswith(reverse("prove-elsewhere"))  # this one has no password at all
-    assert models.User.objects.get(pk=paula.pk).is_active
+    assert models.User.objects.get(pk=paula.pk).email != "paula@example.com"
     models.Session.objects.filter(user=who.admin).update(proved_at=datetime.datetime.now(datetime.UTC))
     assert admin.post(place, change).status_code == 302
+    assert models.User.objects.get(pk=paula.pk).email == "paula@example.com"
+    team.switch(paula.pk, on=False, by=Actor(user=who.admin))
     assert not models.Session.objects.filter(user=paula).exists()
     assert here.get("/inbox/").status_code == 302
 
