@@ -35,14 +35,25 @@ class Herald:
 
     def look(self, *, stopping: Callable[[], bool] = advance.never) -> None:
         """Spread what is new, and see that what is due is sent."""
-        while notices.spread() == notices.BATCH and not stopping():
-            pass
+        spread(stopping=stopping)
         now = time.monotonic()
         if now >= self._hinted + HINT_AGAIN and notices.due():
             if hints.deliver_now():
                 self._hinted = now
             else:
                 work(stopping=stopping, most=5)
+
+
+def spread(*, stopping: Callable[[], bool]) -> None:
+    """Find for all that is new who is told of it."""
+    while notices.spread() == notices.BATCH and not stopping():
+        pass
+
+
+def tell(*, stopping: Callable[[], bool]) -> int:
+    """Return how many messages were tried: what is new is spread, and what is due is sent, in this process."""
+    spread(stopping=stopping)
+    return work(stopping=stopping)
 
 
 def work(*, stopping: Callable[[], bool], most: int = 50) -> int:

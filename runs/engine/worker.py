@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections
 
-from runs.engine import advance, verifying, zombies
+from runs.engine import advance, delivering, verifying, zombies
 from runs.transitions import clocks, effect_words, ladders, pins
 
 log = structlog.get_logger(__name__)
@@ -36,7 +36,7 @@ def work(run_id: int, *, stopping: Callable[[], bool]) -> None:
 
 
 def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> int:
-    """Return how many slices were run in this process: without a broker, until nothing is due now.
+    """Return how many slices were run in this process: without a broker, until nothing is due now, also to be told.
 
     With `until_idle` it also waits for what becomes due by itself within a minute: back-off, undo window, horizon.
     """
@@ -55,6 +55,8 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         following = clocks.next_due()
         if following is not None:
             done += advance.advance(following, stopping=stopping)
+            continue
+        if delivering.tell(stopping=stopping):
             continue
         pause = clocks.next_alarm() if until_idle else None
         if pause is None:

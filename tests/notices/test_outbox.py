@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import signal
+import subprocess
+import sys
 from typing import Any
 from unittest import mock
 
@@ -12,14 +15,14 @@ from django.db import transaction
 from pytest_django import Settings
 
 from runs import hints, models
-from runs.engine import delivering, outside
+from runs.engine import delivering, outside, worker
 from runs.net import signing
 from runs.notices import webhooks
 from runs.transitions import endpoints, inbox, notices, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer, go
-from tests.notices.outside import Post, Receiver
+from tests.notices.outside import Answer, Post, Receiver, Request, yes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = "Pay \u202egnp.exe <img src=https://evil.example/x> <!channel>\nBcc: all@example.com"
@@ -144,6 +147,35 @@ def test_endpoints_are_told_everything_signed_and_under_the_same_id(
     assert len(receiver.taken[2].headers["webhook-signature"].split()) == 1
     endpoints.switch(first.pk, enabled=False, by=Actor(user=who.admin))
     assert work() == 0
+
+
+def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_doubles_only_the_same_event(
+    who: factories.People, receiver: Receiver, child_environment: dict[str, str]
+) -> None:
+    """`kill -9` once the receiver has it and the sender hasn't heard so; a later process sends it again by its id."""
+    made = endpoint(who, receiver.url(), only=["test"])
+    notices.try_out("webhook", endpoint=made.pk, by=Actor(user=who.admin))
+    environment = child_environment | {"CKPTSITE_OUTGOING": "127.0.0.0/8"}
+    command = [sys.executable, "manage.py", "drain"]
+
+    def kill(_request: Request) -> Answer:
+        sender.send_signal(signal.SIGKILL)
+        sender.wait(10)
+        return yes(_request)
+
+    receiver.answer = kill
+    sender = subprocess.Popen(command, env=environment)
+    assert sender.wait(60) == -signal.SIGKILL
+    row = models.Delivery.objects.get(endpoint=made)
+    assert (row.status, row.tries) == ("pending", 1)
+    receiver.answer = yes
+    models.Delivery.objects.update(next_at=datetime.datetime.now(datetime.UTC))
+    assert worker.drain(until_idle=False) == 0  # no run is due, and what is due to be told goes out
+    row.refresh_from_db()
+    assert (row.status, row.tries) == ("sent", 2)
+    first, second = receiver.taken
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == str(row.notice.event)
+    assert first.body == second.body
 
 
 def test_after_the_last_try_it_waits_for_a_person(

@@ -1,4 +1,4 @@
-"""`manage.py drain`: advances due runs in this process."""
+"""`manage.py drain`: advances due runs and sends due notices in this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runs.management import stopping
 class Command(BaseCommand):
     """Does the work of workers and clock in the foreground, without Celery and without a broker."""
 
-    help = "Advance due runs in this process, without Celery and without Redis."
+    help = "Advance due runs and send due notices in this process, without Celery and without Redis."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the command's options."""
