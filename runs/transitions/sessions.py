@@ -8,7 +8,7 @@ from django.conf import settings
 
 from runs import hints, models
 from runs.models.session import SEEN_EVERY, SessionStore
-from runs.transitions import attempts, audit, clock_time
+from runs.transitions import attempts, audit, clock_time, proofs
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import NotYours, Stale
@@ -74,8 +74,9 @@ def seen(store: SessionStore) -> None:
 
 @attempts.noted("session.end", "sessions")
 def end(digest: str, *, by: Actor) -> None:
-    """End one of the person's sessions at once. Refuses Stale what is over, or isn't theirs."""
+    """End one of the person's sessions at once. Refuses Stale what is over, or isn't theirs, and Unproven."""
     with committing("session_end"):
+        proofs.check_page(by, clock_time.now())
         rows = models.Session.objects.select_for_update().filter(user=by.user).order_by("pk")
         row = next((one for one in rows if one.digest == digest), None)
         if by.user is None or row is None:
@@ -87,10 +88,14 @@ def end(digest: str, *, by: Actor) -> None:
 
 @attempts.noted("session.end_others", "sessions")
 def end_others(*, by: Actor) -> int:
-    """Return how many sessions of the person were ended: all but the one they sit at. Refuses NotYours a program."""
+    """Return how many sessions of the person were ended: all but the one they sit at.
+
+    Refuses NotYours a program, and Unproven.
+    """
     if by.user is None or by.token is not None or by.channel != "page":
         raise NotYours("Only a person who is signed in may end their sessions.")
     with committing("session_end"):
+        proofs.check_page(by, clock_time.now())
         gone = close(by.user, but=by.session)
         audit.append("session.ended", actor=by, subject=f"user {by.user.pk}", content=_told(gone))
         return len(gone)

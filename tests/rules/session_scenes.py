@@ -22,7 +22,8 @@ UNAUDITED = frozenset(
 PROVEN = frozenset(
     {"breaking.release", "switches.set_policy", "team.invite", "team.new_link", "team.set_groups", "team.switch",
      "team.reset", "team.make_group", "team.set_scope", "standing_in.delegate", "standing_in.add_shift",
-     "tokens.create", "slack_links.code", "slack_links.link", "endpoints.create", "endpoints.rotate", "mcp.accept"}
+     "tokens.create", "slack_links.code", "slack_links.link", "endpoints.create", "endpoints.rotate", "mcp.accept",
+     "sessions.end", "sessions.end_others"}
 )  # fmt: skip
 """What changes who may do what, makes a key that outlives the session, or says where notices go."""
 
