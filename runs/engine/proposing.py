@@ -24,7 +24,6 @@ from runs.engine import (
     prompting,
     refused,
     results,
-    secrets,
     verdicts,
 )
 from runs.engine import frontier as frontiers
@@ -34,7 +33,7 @@ from runs.providers import contract
 from runs.providers import registry as providers
 from runs.tools import registry
 from runs.tools.contract import BadArguments
-from runs.transitions import files, steps
+from runs.transitions import files, secret_names, steps
 from runs.transitions.considered import Considered
 from runs.transitions.refusals import LostAuthority
 
@@ -229,7 +228,7 @@ def check(
         return _refused(call, arguments, f"{call.tool}: {modelling.PLAN_FIRST}")
     arguments = exact.stored(text)
     args = tool.parse(arguments)
-    if unfit := secrets.refusal(arguments, agent=front.agent.name, tool=tool.name):
+    if unfit := secret_names.refusal(arguments, agent=front.agent.name, tool=tool.name):
         return _refused(call, arguments, unfit)
     identity = exact.kept(exact.canonical(tool.identity_of(args)))
     digest = exact.digest_of(identity)

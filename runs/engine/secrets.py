@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.db import DatabaseError
 
 from runs import models, redaction
-from runs.tools import undo
 from runs.tools.contract import BadArguments, DidNotHappen, Tool
-from runs.transitions import secrets
+from runs.transitions import secret_names, secrets
 from runs.transitions.refusals import Invalid
 from runs.transitions.sealing import NoKey
 
-_REFERENCE = re.compile(rf"secret://({secrets.NAME.pattern})")
-Path_ = tuple[str, ...]
+Place = secret_names.Place
 
 
 class NotFilledIn(Exception):
     """A secret can't be had here; one sentence, without its value."""
 
 
-def refusal(arguments: Any, *, agent: str, tool: str) -> str:
-    """Return why what these arguments name may not be filled in, in one sentence, or an empty text."""
-    for path, name in _named(arguments):
-        row = models.Secret.objects.filter(name=name).first()
-        if row is None:
-            return f"There is no secret named {name!r}."
-        if not _allowed(row, agent=agent, tool=tool, path=path):
-            return _not_allowed(name, agent, tool, path)
-    return ""
-
-
 def filled(tool: Tool, args: Any, *, agent: str) -> Any:
     """Return the arguments with every secret filled in that they name. Refuses DidNotHappen: nothing was sent."""
     given = args.model_dump(mode="json")
-    if not any(_named(given)):
+    if not any(secret_names.named(given)):
         return args
     try:
         return tool.parse(_with_values(given, (), agent, tool.name))
@@ -53,13 +38,13 @@ def filled(tool: Tool, args: Any, *, agent: str) -> Any:
         ) from error
 
 
-def value_of(name: str, *, agent: str, tool: str, path: Path_ = ()) -> str:
+def value_of(name: str, *, agent: str, tool: str, path: Place = ()) -> str:
     """Return a secret's value, which from now on is taken out of what this process stores. Refuses NotFilledIn."""
     row = models.Secret.objects.filter(name=name).first()
     if row is None:
         raise NotFilledIn(f"There is no secret named {name!r}.")
-    if not _allowed(row, agent=agent, tool=tool, path=path):
-        raise NotFilledIn(_not_allowed(name, agent, tool, path))
+    if not secret_names.allowed(row, agent=agent, tool=tool, path=path):
+        raise NotFilledIn(secret_names.not_allowed(name, agent, tool, path))
     try:
         value = _read(row)
         secrets.check_value(value)
@@ -67,6 +52,7 @@ def value_of(name: str, *, agent: str, tool: str, path: Path_ = ()) -> str:
         why = error.message if isinstance(error, Invalid) else str(error) if isinstance(error, NoKey) else ""
         raise NotFilledIn(f"secret://{name} can't be read here. {why}".strip()) from None
     redaction.know(name, value)
+    secrets.used(row)
     return value
 
 
@@ -79,42 +65,12 @@ def _read(row: models.Secret) -> str:
     return secrets.opened(row)
 
 
-def _named(found: Any, path: Path_ = ()) -> Iterator[tuple[Path_, str]]:
+def _with_values(found: Any, path: Place, agent: str, tool: str) -> Any:
     if isinstance(found, str):
-        if match := _REFERENCE.fullmatch(found):
-            yield path, match[1]
-    elif isinstance(found, dict):
-        for key, one in found.items():
-            yield from _named(one, (*path, str(key)))
-    elif isinstance(found, list):
-        for one in found:
-            yield from _named(one, path)
-
-
-def _with_values(found: Any, path: Path_, agent: str, tool: str) -> Any:
-    if isinstance(found, str):
-        match = _REFERENCE.fullmatch(found)
+        match = secret_names.REFERENCE.fullmatch(found)
         return value_of(match[1], agent=agent, tool=tool, path=path) if match else found
     if isinstance(found, dict):
         return {key: _with_values(one, (*path, str(key)), agent, tool) for key, one in found.items()}
     if isinstance(found, list):
         return [_with_values(one, path, agent, tool) for one in found]
     return found
-
-
-def _allowed(row: models.Secret, *, agent: str, tool: str, path: Path_) -> bool:
-    name, argument = _place(tool, path)
-    return any(who in {agent, "*"} and what in {name, f"{name}:{argument}"} for who, what in row.uses)
-
-
-def _place(tool: str, path: Path_) -> tuple[str, str]:
-    """Return tool and argument that a reference stands in; an undo's are those of what it takes back."""
-    if tool.endswith(undo.SUFFIX):
-        tool, path = tool.removesuffix(undo.SUFFIX), path[1:]
-    return tool, path[0] if path else ""
-
-
-def _not_allowed(name: str, agent: str, tool: str, path: Path_) -> str:
-    tool, argument = _place(tool, path)
-    where = f"{tool}, argument {argument}" if argument else tool
-    return f"The agent {agent} may not use secret://{name} in {where}; an administrator can allow it."

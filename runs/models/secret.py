@@ -32,6 +32,7 @@ class Secret(models.Model):
     """Pairs of an agent's name, or "*", and a tool's name, or "tool:argument"."""
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     changed_at = models.DateTimeField(db_default=Now())
+    used_at = models.DateTimeField(null=True)  # last filled in, to within a minute
 
     class Meta:
         constraints = [

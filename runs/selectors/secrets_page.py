@@ -20,6 +20,7 @@ class Row:
     uses: tuple[str, ...]
     by: str
     at: datetime.datetime
+    used: datetime.datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,7 @@ def _row(row: models.Secret) -> Row:
         uses=tuple(_use(agent, tool) for agent, tool in row.uses),
         by=row.changed_by.display(),
         at=row.changed_at,
+        used=row.used_at,
     )
 
 

@@ -11,6 +11,7 @@ from runs import exact, lifecycle, models, state
 from runs.state import CallId
 from runs.tools import registry
 from runs.tools.contract import BadArguments
+from runs.transitions import secret_names
 from runs.transitions.cuts import Cut
 from runs.transitions.refusals import Invalid
 
@@ -34,7 +35,8 @@ def input_of(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def arguments_of(cut: Cut, given: Mapping[CallId, Any]) -> list[list[Any]]:
     """Return corrected arguments as [[reply position, call index, arguments]], validated by each call's tool.
 
-    Refuses (Invalid) a call that isn't open at the cut, and arguments that its tool doesn't take.
+    Refuses (Invalid) a call that isn't open at the cut, arguments that its tool doesn't take, and secrets that its
+    agent may not have filled in there.
     """
     if not given:
         return []
@@ -52,6 +54,7 @@ def arguments_of(cut: Cut, given: Mapping[CallId, Any]) -> list[list[Any]]:
             text = registry.get(call.tool).settled(exact.stored(exact.canonical(value)))
         except (registry.UnknownTool, BadArguments, exact.NotExact) as error:
             raise Invalid(str(error)) from error
+        secret_names.check(exact.stored(text), run=cut.holder, tool=call.tool)
         found.append([*call_id, exact.stored(text)])
     return found
 

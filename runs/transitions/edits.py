@@ -18,6 +18,7 @@ from runs.transitions import (
     decisions,
     inbox,
     judging,
+    secret_names,
     texts,
 )
 from runs.transitions.actor import Actor
@@ -128,6 +129,7 @@ def settle(action: models.Action, arguments: Any) -> Settled:
         raise Invalid(str(error)) from error
     if refusal := problems.locked(tool.schema(), action.arguments(), exact.stored(text)):
         raise Invalid(refusal)
+    secret_names.check(exact.stored(text), run=action.run, tool=action.tool)
     if tool.contract() != action.contract:
         raise Stale("The tool has changed since this was proposed, so it can't run any more.")
     return Settled(arguments=exact.stored(text), digest=exact.digest(text), identity=identity)

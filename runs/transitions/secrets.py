@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable
 
@@ -13,6 +14,7 @@ from runs.transitions.refusals import Invalid, NotYours
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 LONGEST = 100_000
+USED_EVERY = datetime.timedelta(minutes=1)
 Source = models.Secret.Source
 
 
@@ -101,6 +103,13 @@ def rotate(*, by: Actor) -> tuple[int, bool]:
 def opened(row: models.Secret) -> str:
     """Return the value that is kept encrypted; sealing.NoKey where it can't be read."""
     return sealing.key(row.key_id).open(row.name, bytes(row.sealed or b""))
+
+
+def used(row: models.Secret) -> None:
+    """Note that its value was read to be filled in; at most once a minute, since a busy agent asks often."""
+    now = clock_time.now()
+    if row.used_at is None or row.used_at < now - USED_EVERY:
+        models.Secret.objects.filter(pk=row.pk).update(used_at=now)
 
 
 def check_value(value: str) -> None:

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 from urllib.parse import quote_plus
@@ -22,7 +23,7 @@ from runs import models, redaction, seed
 from runs.engine import verifier
 from runs.providers import declared
 from runs.tools import contract, registry
-from runs.transitions import sealing, secrets, starts
+from runs.transitions import edits, refusals, sealing, secrets, starts
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.engine.conftest import answer, go, only_review
@@ -190,6 +191,8 @@ def test_10_where_values_come_from_and_keys_that_rotate(
         Leaky.given.clear()
         assert call(who, "echo").status == "succeeded"
         assert Leaky.given == [CANARY]
+    assert models.Secret.objects.get(name="canary").used_at is not None
+    _typed(who)
     monkeypatch.setenv("THE_KEY", "short")
     assert call(who, "echo").status == "failed"
     assert "secret://canary can't be read here. A secret's value has 8 to" in dump()
@@ -226,3 +229,31 @@ def test_10_where_values_come_from_and_keys_that_rotate(
     redaction.know("key", PEM)
     assert redaction.clean("x MIIEvQIBADANBgkqhkiG9w0BAQEFAASC y") == "x [secret://key] y"
     verifier.verify()
+
+
+def _typed(who: factories.People) -> None:
+    """A secret that is typed into changed arguments is refused when it is typed, unless the agent may use it there."""
+    steps = [
+        {"id": "call", "title": "Call", "tool": "leaky.call", "with": {"way": "echo", "key": "plain words"}},
+        {"id": "end", "title": "End", "finish": {"summary": "Done."}},
+    ]
+    schema = {"type": "object", "properties": {}}
+    agent = declared.Agent(name="typed", title="Typed", provider="playbook", definition={"steps": steps},
+                           tools=("leaky.call",), input_schema=schema)  # fmt: skip
+    seed.register(agent)
+    run = go(starts.start_run("typed", input={}, title="Typed", by=Actor(user=who.operator), token="typed"))
+    review = only_review(run)
+    assert review.action is not None
+    for key, sentence in (
+        ("secret://none", "There is no secret named 'none'."),
+        ("secret://canary", "The agent typed may not use secret://canary in leaky.call, argument key"),
+    ):
+        given = edits.Edit(
+            arguments=review.action.arguments() | {"key": key},
+            reason="Another key.",
+            revision=review.revision,
+            digest=review.digest,
+            token=f"typed-{key}",
+        )
+        with pytest.raises(refusals.Invalid, match=re.escape(sentence)):
+            edits.edit(review.pk, given, by=Actor(user=who.reviewer))

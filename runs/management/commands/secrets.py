@@ -68,8 +68,9 @@ class Command(BaseCommand):
     def _list(self) -> None:
         for row in models.Secret.objects.order_by("name"):
             where = f"{row.source} {row.place}".strip() + (f", key {row.key_id}" if row.key_id else "")
+            last = f"last used {row.used_at:%Y-%m-%d %H:%M} UTC" if row.used_at else "not used yet"
             uses = "; ".join(f"{agent} in {tool}" for agent, tool in row.uses)
-            self.stdout.write(f"secret://{row.name}  {where}  {uses}")
+            self.stdout.write(f"secret://{row.name}  {where}  {uses}  {last}")
 
     def _set(self, given: dict[str, Any], by: Actor) -> None:
         value, source, place = None, Source.TABLE, ""
