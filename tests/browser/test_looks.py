@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Literal
+from unittest import mock
 
 import pytest
+from django.conf import settings
 
 from runs import causes, models
 from runs.transitions import desk as acts
@@ -14,6 +16,7 @@ from runs.transitions import limits, mcp, switches
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
+from tests.engine.conftest import only_review
 from tests.forms import order
 from tests.pages import test_questions as questions
 from tests.pages.test_pages import HIDDEN
@@ -72,6 +75,7 @@ def offered_by_a_server(who: factories.People) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
+@mock.patch.dict(settings.CKPTSITE, BREAK_GLASS=True)
 def test_every_page(size: str, who: factories.People, house: factories.House, sit: Sit) -> None:
     questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
@@ -96,6 +100,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/reviews/{pk}/" for pk in models.Review.objects.order_by("pk").values_list("pk", flat=True)]
     paths += [f"/reviews/{order.asked(who.operator, letter=True).pk}/edit/"]
     paths += ["/reviews/batch/?review=" + "&review=".join(map(str, waiting))]
+    paths += [f"/reviews/{only_review(house.final).pk}/break-glass/"]
     paths += [f"/runs/{run.pk}/" for run in house.runs]
     paths += [f"/runs/{house.done.pk}/{tab}/" for tab in ("plan", "transcript", "effects", "usage")]
     paths += [f"/runs/{house.asked.pk}/plan/{tab}/" for tab in ("edit", "versions")]
