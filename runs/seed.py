@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from runs import exact, models, rights
 from runs.policies import parsing, rules
 from runs.providers import declared
+from runs.transitions import limits
 from runs.transitions.registering import register as register
 
 POLICY = "default"
@@ -31,6 +32,8 @@ def seed() -> None:
             installation.save(update_fields=["policy_version"])
         for agent in declared.everywhere():
             register(agent)
+        for known in models.Agent.objects.select_related("current").order_by("pk"):
+            limits.declare(known)
 
 
 def _first_policy() -> models.PolicyVersion:

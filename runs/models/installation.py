@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.db.models.functions import Now
 
@@ -28,6 +30,8 @@ class Installation(models.Model):
     """What is switched off: "all", "agent:<name>" or "tool:<name>", each with who, why and since when."""
     budgets = ExactField(default=dict)
     """The limits per day that people have set: of an agent under its number, and of everybody together."""
+    declared = ExactField(default=dict)
+    """The limits per day that the versions in use of agents declare, under each agent's number."""
     system = models.CharField(max_length=120, blank=True)
     restored = models.BooleanField(default=False)
     restored_at = models.DateTimeField(null=True)
@@ -45,6 +49,11 @@ class Installation(models.Model):
         return frozenset(
             name for what, _, name in (key.partition(":") for key in self.switches) if what == kind
         )
+
+    @property
+    def day_limits(self) -> dict[str, Any]:
+        """Return what agents, and everybody, may use in a day: what people have set goes before what is declared."""
+        return {**self.declared, **self.budgets}
 
     @property
     def halted(self) -> bool:

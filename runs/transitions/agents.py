@@ -5,7 +5,7 @@ from __future__ import annotations
 from runs import models, rights
 from runs.models import scopes
 from runs.providers import declared
-from runs.transitions import attempts, audit, texts
+from runs.transitions import attempts, audit, limits, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -71,6 +71,7 @@ def use(name: str, number: int, *, reason: str, by: Actor) -> models.AgentVersio
         before = row.current.number if row.current else None
         row.current = version
         row.save(update_fields=["current"])
+        limits.declare(row)
         content = {"before": before, "after": number, "reason": reason}
         audit.append("agent.used", actor=by, subject=f"agent {name}", content=content)
     return version

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 
 from django.conf import settings
+from django.db import transaction
 
 from runs import lifecycle, measures, models, rights
 from runs.tools import registry
@@ -16,6 +18,7 @@ from runs.transitions.steps import advances
 
 EVERYBODY = models.Installation.EVERYBODY
 MOST = 10**15
+BEFORE_MIDNIGHT = datetime.timedelta(hours=1)
 WOKEN = 50
 """So many runs that wait for more are woken by whoever sets a limit; the clock finds the rest."""
 
@@ -58,6 +61,21 @@ def set_limits(of: str, limits: Mapping[str, int], *, reason: str, base: int, by
     return made
 
 
+def declare(agent: models.Agent) -> None:
+    """Put in force, for each of its runs, what an agent's version in use says of a day, unless people have set it."""
+    budget = {} if agent.current is None else agent.current.budget
+    limits = dict(measures.limits(budget.get(advances.PER_DAY, {})))
+    if models.Installation.objects.only("declared").get(pk=1).declared.get(key(agent), {}) == limits:
+        return
+    with transaction.atomic():
+        installation = models.Installation.objects.select_for_update().get(pk=1)
+        others = {name: value for name, value in installation.declared.items() if name != key(agent)}
+        installation.declared = {**others, **({key(agent): limits} if limits else {})}
+        installation.save(update_fields=["declared"])
+        if key(agent) not in installation.budgets and agent.versions.exclude(pk=agent.current_id).exists():
+            _today(agent, limits)
+
+
 def key(agent: models.Agent | None) -> str:
     """Return under which key the installation holds what is set for this agent, or for everybody."""
     return EVERYBODY if agent is None else str(agent.pk)
@@ -85,15 +103,20 @@ def _check(limits: Mapping[str, int]) -> None:
 
 def _today(agent: models.Agent | None, limits: Mapping[str, int]) -> list[list[int]]:
     """Give today's accounts these limits and return what changed; the missing ones are opened, so that no run that has
-    read the limits before this commit opens them with the old ones.
+    read the limits before this commit opens them with the old ones. Shortly before midnight that is also tomorrow's.
     """
-    day = advances.today(clock_time.now())
+    now = clock_time.now()
+    days = {advances.today(now), advances.today(now + BEFORE_MIDNIGHT)}
     models.Account.objects.bulk_create(
-        [models.Account(agent=agent, day=day, measure=name, limit=limit) for name, limit in limits.items()],
+        [
+            models.Account(agent=agent, day=day, measure=name, limit=limit)
+            for day in sorted(days)
+            for name, limit in limits.items()
+        ],
         ignore_conflicts=True,
     )
     changed = []
-    rows = models.Account.objects.filter(root=None, agent=agent, day=day, measure__in=limits)
+    rows = models.Account.objects.filter(root=None, agent=agent, day__in=days, measure__in=limits)
     for row in rows.select_for_update(of=("self",)).order_by("pk"):
         limit = max(limits[row.measure], row.spent + row.advanced - row.over)
         if limit != row.limit:

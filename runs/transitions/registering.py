@@ -11,7 +11,7 @@ from runs import exact, measures, models
 from runs.providers import declared
 from runs.providers import registry as providers
 from runs.tools import registry as tools
-from runs.transitions import audit
+from runs.transitions import audit, limits
 from runs.transitions.actor import Actor
 
 
@@ -60,6 +60,8 @@ def kept(
         row.current = version if used else row.current
         row.title = agent.title
         row.save(update_fields=["current", "title"])
+    if used:
+        limits.declare(row)
     if used and row.project != agent.project:
         _move(row, agent.project, by=by)
     return version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
 import threading
@@ -9,12 +10,14 @@ from collections.abc import Callable
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from runs import lifecycle, measures, models
+from runs import lifecycle, measures, models, seed
 from runs.engine import accounts, advance, verifier
 from runs.transitions import clocks, limits, starts, steps
 from runs.transitions.actor import Actor
 from tests import waiting
+from tests.core import tampering
 from tests.engine import clockwork
 from tests.engine.conftest import answer, go, step
 from tests.engine.world import World
@@ -90,6 +93,33 @@ def test_8_1_an_agent_has_an_account_a_day(start: Start, operator: models.User) 
     assert (run.status, run.steps) == ("waiting", 4)
     assert models.Account.objects.filter(agent=run.agent_version.agent).count() == 2
     assert accounts.differences() == []
+
+
+def test_8_1_the_version_in_use_says_what_a_day_has_also_for_runs_of_an_older_one(
+    start: Start, person: Callable[..., models.User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What people set goes before it; and what they set right before midnight binds whoever opens the new day."""
+    run, other = start(*looks(3), budget={}), start(*looks(2), budget={})
+    seed.register(dataclasses.replace(run.agent_version.declared(), per_day={"steps": 2}))
+    run = go(run)
+    assert run.agent_version.number == 1
+    assert asked(run).title == "The limit of 2 turns that this agent may use in a day is reached."
+    verifier.verify()
+    agent, admin = other.agent_version.agent, person("ada", "admin")
+    late = timezone.make_aware(datetime.datetime.combine(timezone.localdate(), datetime.time(23, 59, 59)))
+    with monkeypatch.context() as patch:
+        patch.setattr(limits.clock_time, "now", lambda: late)
+        limits.set_limits(agent.name, {"steps": 1}, reason="Month end.", base=0, by=Actor(user=admin))
+    days = models.Account.objects.filter(agent=agent, measure="steps").order_by("day")
+    assert [(row.day, row.limit) for row in days] == [
+        (timezone.localdate(), 1),
+        (timezone.localdate() + datetime.timedelta(days=1), 1),
+    ]
+    assert go(other).status == "waiting"
+    with tampering.unhindered():
+        models.Installation.objects.update(declared={})
+        with pytest.raises(verifier.Broken, match="are not what the agents in use declare"):
+            verifier.verify()
 
 
 def test_8_1_what_waits_for_a_days_limit_goes_on_the_next_day(start: Start) -> None:

@@ -65,9 +65,9 @@ def take(
 ) -> Short | None:
     """Settle the locked run's advance and give it a new one; return what `need` is short of, and then hold nothing.
 
-    `set_for` are the limits per day that people have set. A run that is `asking` for more gets an advance of nothing,
-    by which what it uses meanwhile is still counted. What is settled of a day's accounts is told to `book`. Touches no
-    account where nothing is limited.
+    `set_for` are the limits per day that agents declare or people have set. A run that is `asking` for more gets an
+    advance of nothing, by which what it uses meanwhile is still counted. What is settled of a day's accounts is told to
+    `book`. Touches no account where nothing is limited.
     """
     used = run.counted(working=_working(run, now))
     wanted = _wanted(run, used, now, set_for)
@@ -132,7 +132,8 @@ def _wanted(
 ) -> dict[Key, models.Account]:
     """Return the accounts that limit this run today, as they are when they are opened.
 
-    What people have set for a day goes before what the agent's definition and the installation's settings say.
+    Of a day the version in use of its agent decides, whichever the run began on; what people have set goes before that
+    and before the installation's settings.
     """
     found = []
     for measure, limit in measures.limits(run.budget):
@@ -144,10 +145,10 @@ def _wanted(
                 root_id=run.root_id, measure=measure, limit=limit, spent=spent, over=max(0, spent - limit)
             )
         )
-    day, agent, per_agent = today(now), None, run.budget.get(PER_DAY, {})
-    if per_agent or len(set_for) > (models.Installation.EVERYBODY in set_for):
+    day, agent, per_agent = today(now), None, NOTHING
+    if len(set_for) > (models.Installation.EVERYBODY in set_for):
         agent = run.agent_version.agent_id
-        per_agent = set_for.get(str(agent), per_agent)
+        per_agent = set_for.get(str(agent), NOTHING)
     everybody = set_for.get(models.Installation.EVERYBODY, settings.CKPTSITE_DAY_BUDGET)
     found += [
         models.Account(agent_id=whose, day=day, measure=measure, limit=limit)

@@ -50,7 +50,7 @@ def claim(run_id: int) -> Claim | None:
             run.active_seconds += max(0.0, (run.beat_at - run.claimed_at).total_seconds())
         run.claimed_at = run.beat_at = now
         if run.advance is None:  # what a dead claim held passes to this one
-            advances.take(run, now, set_for=installation.budgets, asking=_asking(run))
+            advances.take(run, now, set_for=installation.day_limits, asking=_asking(run))
         run.wake_at, run.reason = None, ""
         noted = tenures.noted(run.pk, run.fence, took_over=took_over)
         wire.together([*rows.changed(run, before), noted])

@@ -25,8 +25,8 @@ def refill(claim: Claim, *, need: Mapping[str, int], seen: int) -> bool:
     with fenced(claim, "refill", seen=seen) as work:
         run = work.run
         asked = _asked(run)
-        set_for = models.Installation.objects.values_list("budgets", flat=True).get(pk=1)
-        short = advances.take(run, work.now, set_for=set_for, need=need, book=work.log)
+        installation = models.Installation.objects.only("declared", "budgets").get(pk=1)
+        short = advances.take(run, work.now, set_for=installation.day_limits, need=need, book=work.log)
         if short is None:
             if asked is None or not _still_short(run, asked):
                 run.budget_review = None
