@@ -27,10 +27,10 @@ def limits() -> None:
                 raise comparing.Broken(f"limits {row.pk}: they are not what the audit chain says")
     for of, number in told:
         raise comparing.Broken(f"limits of {of}: version {number} is gone")
-    row = models.Installation.objects.get(pk=1)
+    installation = models.Installation.objects.get(pk=1)
     used = models.Agent.objects.filter(current__isnull=False).values_list("pk", "current__budget")
     days = {str(pk): dict(measures.limits(budget.get("day", {}))) for pk, budget in used}
-    if row.declared != {of: limits for of, limits in days.items() if limits}:
+    if installation.declared != {of: limits for of, limits in days.items() if limits}:
         raise comparing.Broken("installation: the limits of a day are not what the agents in use declare")
-    if row.budgets != newest:
+    if installation.budgets != newest:
         raise comparing.Broken("installation: the limits of a day are not what the audit chain says")

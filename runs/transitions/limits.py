@@ -72,7 +72,7 @@ def declare(agent: models.Agent) -> None:
         others = {name: value for name, value in installation.declared.items() if name != key(agent)}
         installation.declared = {**others, **({key(agent): limits} if limits else {})}
         installation.save(update_fields=["declared"])
-        if key(agent) not in installation.budgets and agent.versions.exclude(pk=agent.current_id).exists():
+        if key(agent) not in installation.budgets and agent.versions.count() > 1:
             _today(agent, limits)
 
 

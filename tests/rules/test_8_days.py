@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from runs import lifecycle, measures, models, seed
 from runs.engine import accounts, advance, verifier
-from runs.transitions import clocks, limits, starts, steps
+from runs.transitions import clock_time, clocks, limits, starts, steps
 from runs.transitions.actor import Actor
 from tests import waiting
 from tests.core import tampering
@@ -108,7 +108,7 @@ def test_8_1_the_version_in_use_says_what_a_day_has_also_for_runs_of_an_older_on
     agent, admin = other.agent_version.agent, person("ada", "admin")
     late = timezone.make_aware(datetime.datetime.combine(timezone.localdate(), datetime.time(23, 59, 59)))
     with monkeypatch.context() as patch:
-        patch.setattr(limits.clock_time, "now", lambda: late)
+        patch.setattr(clock_time, "now", lambda: late)
         limits.set_limits(agent.name, {"steps": 1}, reason="Month end.", base=0, by=Actor(user=admin))
     days = models.Account.objects.filter(agent=agent, measure="steps").order_by("day")
     assert [(row.day, row.limit) for row in days] == [
