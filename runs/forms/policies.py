@@ -140,7 +140,9 @@ def _press(draft: _Draft, verb: str, place: str) -> None:
                 pair = draft.rules[other - 1], draft.rules[number - 1]
                 draft.rules[number - 1], draft.rules[other - 1] = pair
             draft.show(0)
-            draft.focus = f"rule-{min(max(other, 1), count)}"
+            there = min(max(other, 1), count)
+            end = count if verb == "later" else 1  # where the button that was pressed goes no further
+            draft.focus = f"{'rule' if there == end else verb}-{there}"
 
 
 def _rules(document: Any) -> list[Mapping[str, Any]]:

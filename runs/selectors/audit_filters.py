@@ -47,6 +47,23 @@ class Filters:
         """Return whether anything is left out."""
         return bool(self.parts.keys() - {"refused"}) and self.parts != {"who": ANYBODY}
 
+    @property
+    def said(self) -> str:
+        """Return what is left of the trail, in words, for paper."""
+        acts = audit_words.TRIED if self.refused else audit_words.ACTS
+        who = {ANYBODY: "people", "-": "the clock and the engine"}.get(self.who, self.who)
+        found = [
+            "what was refused" if self.refused else "",
+            f"by {who}" if who else "",
+            f"“{acts.get(self.act, self.act)}”" if self.act else "",
+            f"of run {self.run}{' and its other attempts' if self.lineage else ''}" if self.run else "",
+            f"about {self.object}" if self.object else "",
+            f"by way of {audit_words.CHANNELS.get(self.channel, self.channel)}" if self.channel else "",
+            f"from {self.since}" if self.since else "",
+            f"to {self.until}" if self.until else "",
+        ]
+        return ", ".join(part for part in found if part)
+
     def query(self, **other: str) -> str:
         """Return the address' part for these filters, some of them otherwise."""
         return urlencode({name: value for name, value in (self.parts | other).items() if value})

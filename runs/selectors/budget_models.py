@@ -32,6 +32,16 @@ class Scope:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Raised:
+    """A limit of today that somebody raised when it was reached."""
+
+    said: str
+    author: str
+    reason: str
+    at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class BudgetsPage:
     """Everybody and one page of the agents."""
 
@@ -80,6 +90,7 @@ class BudgetPage:
     scope: Scope
     days: tuple[Day, ...]
     versions: tuple[Version, ...]
+    raised: tuple[Raised, ...]
     base: int
     limits: Mapping[str, int]
     asked: int | None  # the question for more that is open today

@@ -6,10 +6,11 @@ import datetime
 from collections.abc import Iterable, Mapping
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from runs import lifecycle, measures, models, rights
+from runs.models import scopes
 from runs.selectors import budget_models, deciding, keyset, now
 
 SIZE = 25
@@ -36,7 +37,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> budget_models.Bu
         everybody=_scope(installation, None, accounts.get(None, [])),
         agents=tuple(_scope(installation, agent, accounts.get(agent.pk, [])) for agent in agents),
         pages=pages,
-        warnings=warnings(day),
+        warnings=warnings(day, viewer.user),
         may_change=viewer.may(rights.Act.BUDGETS),
     )
 
@@ -66,10 +67,29 @@ def one(viewer: deciding.Viewer, agent: models.Agent | None) -> budget_models.Bu
             if date < day
         ),
         versions=tuple(_version(row) for row in versions),
+        raised=_raised(agent, day),
         base=versions[0].number if versions else 0,
         limits=_in_force(installation, agent)[0],
         asked=asked.order_by("pk").values_list("pk", flat=True).first(),
         may_change=viewer.may(rights.Act.BUDGETS),
+    )
+
+
+def _raised(agent: models.Agent | None, day: datetime.date) -> tuple[budget_models.Raised, ...]:
+    rows = models.Decision.objects.filter(
+        verdict="raise",
+        review__account__root=None,
+        review__account__agent=agent,
+        review__account__day=day,
+    )
+    return tuple(
+        budget_models.Raised(
+            said=measures.amount(row.review.account.measure, row.content["amount"]),  # type: ignore[union-attr]  # asked for
+            author=row.person.display(),
+            reason=row.reason,
+            at=row.created_at,
+        )
+        for row in rows.select_related("person", "review__account").order_by("pk")[:VERSIONS]
     )
 
 
@@ -87,9 +107,14 @@ def fields(texts: Mapping[str, str], errors: Mapping[str, str]) -> tuple[budget_
     )
 
 
-def warnings(day: datetime.date) -> tuple[str, ...]:
-    """Return one sentence for each limit of the day that is nearly or wholly used up, the fullest first."""
-    rows = models.Account.objects.filter(day=day, spent__gt=0).select_related("agent")
+def warnings(day: datetime.date, user: models.User) -> tuple[str, ...]:
+    """Return one sentence for each limit of the day that is nearly or wholly used up, the fullest first.
+
+    Of agents that the person sees, and of everybody.
+    """
+    # An empty Q beside | is left out, and would leave everybody's only.
+    theirs = Q() if user.limit() is None else Q(agent=None) | scopes.seen(user, "agent")
+    rows = models.Account.objects.filter(theirs, day=day, spent__gt=0).select_related("agent")
     full = rows.alias(hundred=F("spent") * 100).filter(hundred__gte=F("limit") * WARN)
     found = sorted(full.order_by("pk")[: WARNED * 10], key=lambda row: (-_percent(row), row.pk))
     more = [] if len(found) <= WARNED else [f"{len(found) - WARNED} more limits are nearly used up."]

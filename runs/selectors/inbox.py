@@ -59,6 +59,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
     return inbox_models.InboxPage(
         tabs=_tabs(counted, tab),
         tab=tab,
+        team=counted.by_tab.get(TEAM, 0),
         filters=_chips(counted, chosen, tab),
         form=_form(viewer, chosen, counted.every),
         rows=rows,
@@ -72,7 +73,9 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
         views=_views(viewer, chosen),
         earlier=chosen.but(earlier=True).query if tab == DECIDED and not chosen.earlier else "",
         reminders=_reminders(viewer),
-        nearly=budgets_page.warnings(timezone.localdate(timezone=timezone.get_default_timezone())),
+        nearly=budgets_page.warnings(
+            timezone.localdate(timezone=timezone.get_default_timezone()), viewer.user
+        ),
     )
 
 

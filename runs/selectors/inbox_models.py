@@ -145,6 +145,7 @@ class Reminder:
 class InboxPage:
     tabs: tuple[Tab, ...]
     tab: str  # the current one
+    team: int  # how many wait in all
     filters: tuple[Choice, ...]
     form: FilterForm
     rows: tuple[InboxRow, ...]

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import Group
 
+from runs import models
 from runs.policies import rules, words
 from runs.tools import registry
 
@@ -32,6 +33,7 @@ _MARKS = {
     "deviation": ("The approved plan", "it leaves the plan", "it keeps to the plan"),
     "first_time": ("The target", "never reached before", "reached before"),
 }
+MANY = 200
 _SPANS = {"due": "Due after", "expires": "Over after", "undo": "Can be taken back for"}
 VERDICTS = ((rules.ALLOW, "It goes through"), (rules.REVIEW, "People decide"), (rules.DENY, "It is refused"))
 ENDS = (
@@ -118,7 +120,15 @@ def choices(
         "ends": ENDS,
         "tiers": [str(tier) for tier in rules.TIERS],
         "tools": sorted(tool.name for tool in registry.all()),
+        "agents": list(models.Agent.objects.order_by("name").values_list("name", flat=True)[:MANY]),
+        "arguments": _arguments(texts["tool"].strip()),
     }  # fmt: skip
+
+
+def _arguments(name: str) -> tuple[str, ...]:
+    """Return the arguments of the tool that is named, for who writes a condition."""
+    tool = next((tool for tool in registry.all() if tool.name == name), None)
+    return () if tool is None else tuple(tool.Arguments.model_fields)
 
 
 def _usual(name: str) -> str:

@@ -21,6 +21,19 @@ WORDS: dict[rights.Act, str] = {
     rights.Act.RAISE_BUDGET: "Answer for used-up budgets",
 }
 """What a token can be for, in the order of the form."""
+ON_PAGES: dict[rights.Act, str] = {
+    rights.Act.EDIT_PLAN: "Change plans",
+    rights.Act.UNDO: "Have effects taken back",
+    rights.Act.VERIFY: "Have effects read back",
+    rights.Act.AUDIT: "Read the audit trail",
+    rights.Act.PEOPLE: "Invite people, give and take roles, keep the rota",
+    rights.Act.POLICIES: "Change the policy",
+    rights.Act.SWITCH: "Pause everything, an agent or a tool",
+    rights.Act.BUDGETS: "Set what may be used in a day",
+    rights.Act.SECRETS: "Keep secrets",
+    rights.Act.NOTICES: "Choose which endpoints are told",
+}
+"""What no token can be for."""
 KINDS: dict[str, tuple[str, str]] = {
     models.ApiToken.Kind.AGENT: ("An agent", "It starts, reads, pauses and stops runs. It never decides."),
     models.ApiToken.Kind.SERVICE: ("Another service", "The same, for a program that isn't an agent."),
@@ -89,7 +102,7 @@ def profile(viewer: deciding.Viewer) -> ProfilePage:
     return ProfilePage(
         tabs=tabs("settings"),
         facts=tuple(facts),
-        may=tuple(words for act, words in WORDS.items() if viewer.may(act)),
+        may=tuple(words for act, words in (WORDS | ON_PAGES).items() if viewer.may(act)),
         tokens=live.count(),
     )
 

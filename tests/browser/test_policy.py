@@ -49,6 +49,8 @@ def test_a_rule_is_written_tried_on_the_past_and_put_in_force(who: factories.Peo
         page.get_by_role("button", name=f"Rule {number} earlier").focus()
         page.keyboard.press("Enter")
         expect(page.locator(f"#rule-{number - 1} .rule-name")).to_have_text("No parcels")
+        if number > 2:
+            expect(page.get_by_role("button", name=f"Rule {number - 1} earlier")).to_be_focused()
     assert desk.violations() == []
     page.get_by_role("button", name="Try it on the past").focus()
     page.keyboard.press("Enter")

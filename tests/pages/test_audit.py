@@ -111,6 +111,8 @@ def test_what_was_done_and_what_was_refused(who: factories.People, as_: As) -> N
         assert shown(client) == every[:2]
         assert 'rel="next"' in text(client, reverse("audit"))
         assert queries(client, reverse("audit")) == one <= 16
+    paper = text(client, f"{reverse('audit')}?print=1&run=7&act=review.approve&channel=page")
+    assert "Only “Approved”, of run 7, by way of page. Made " in paper
     assert "<details open>" in text(client, f"{reverse('audit')}?print=1")
     _saved(client, decided)
     assert 'href="/audit/"' not in text(as_(who.reviewer), reverse("inbox"))

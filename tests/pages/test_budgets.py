@@ -15,7 +15,7 @@ from runs.engine import verifier
 from runs.selectors import budgets_page
 from tests import factories
 from tests.core.tampering import unhindered
-from tests.engine.conftest import go
+from tests.engine.conftest import answer, go
 from tests.pages.conftest import As
 from tests.pages.test_pages import queries, text
 from tests.rules.spending import asked, looks
@@ -126,11 +126,21 @@ def test_everybody_together_and_the_last_days(who: factories.People, as_: As) ->
     models.Account.objects.create(day=yesterday, measure="steps", limit=9, spent=8)
     page = text(admin, ALL)
     assert "8 turns of 9" in page
-    assert budgets_page.warnings(yesterday) == (
+    assert budgets_page.warnings(yesterday, who.viewer) == (
         "Nearly used up for today: Everybody together, 8 turns of 9 (88 %).",
     )
+    elsewhere = models.Agent.objects.create(name="elsewhere")
+    models.Account.objects.create(day=yesterday, measure="steps", limit=9, spent=9, agent=elsewhere)
+    assert len(budgets_page.warnings(yesterday, who.viewer)) == 2
+    models.Scope.objects.create(person=who.viewer, agent=run.agent_version.agent)
+    limited = models.User.objects.get(pk=who.viewer.pk)  # to another agent: they read nothing of it
+    assert len(budgets_page.warnings(yesterday, limited)) == 1
     before = queries(admin, "/budgets/"), queries(admin, ALL)
     for _ in range(3):
         factories.start(who.operator, *looks(1), per_day={"steps": 4, "calls": 9})
     assert (queries(admin, "/budgets/"), queries(admin, ALL)) == before
     assert max(before) <= 12
+    waits = go(factories.start(who.operator, *looks(3), per_day={"steps": 1}))
+    answer(asked(waits), who.operator, "raise", amount=2, reason="Month-end.")
+    page = " ".join(text(admin, reverse("budget-everybody")).split())
+    assert re.search("Raised for today by 2 turns, .* by operator-1: Month-end.", page)

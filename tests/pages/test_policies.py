@@ -185,9 +185,9 @@ def test_a_draft_is_tried_on_the_past(who: factories.People, as_: As) -> None:
         "Of 4 actions it would put 1 before people instead of 4, let 2 through instead of 0, and refuse 1 instead of 0."
         in page
     )
-    assert "<span>2 would now pass</span>" in page
+    assert "<h3>2 would now pass</h3>" in page
     assert "people rejected it" in page
-    assert "<span>1 would now be refused</span>" in page
+    assert "<h3>1 would now be refused</h3>" in page
     for name in ("known", "poor"):
         assert f'{name}</th> <td data-label="Decides">1 of 4' in page
     assert "what the run had used by then isn" in page
@@ -195,7 +195,7 @@ def test_a_draft_is_tried_on_the_past(who: factories.People, as_: As) -> None:
     two = [{"name": "two", "verdict": "review", "quorum": 2}, {"name": "late", "verdict": "deny"}]
     form["document"] = json.dumps({"version": 1, "rules": two})
     page = press(as_(who.admin), form, "try")[1]
-    assert "<span>4 would be asked about on other terms</span>" in page
+    assert "<h3>4 would be asked about on other terms</h3>" in page
     assert "two people instead of one person" in page
     assert "None of these comes to this rule" in page
 

@@ -87,6 +87,9 @@ def test_an_app_s_codes_recovery_codes_and_the_trail(paula: models.User) -> None
         assert first["Location"] == reverse("mfa_authenticate")
         assert client.get("/runs/").status_code == 302  # not in yet
         assert client.post(first["Location"], {"code": "11111111"}).status_code == 422
+        client.post(reverse("logout"))  # somebody else, after all
+        assert client.get(reverse("mfa_authenticate"))["Location"] == reverse("login")
+        client.post(reverse("login"), {"username": "paula", "password": factories.PASSWORD, "next": "/runs/"})
         assert client.post(first["Location"], {"code": shown})["Location"] == "/runs/"
         assert models.AuditEvent.objects.latest("seq").content == {"shown": sorted([how, "password"])}
         client.post(reverse("logout"))

@@ -66,7 +66,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _list(self) -> None:
-        for row in models.Secret.objects.order_by("name"):
+        rows = models.Secret.objects.order_by("name")
+        if not rows:
+            self.stderr.write("No secret is kept.")
+        for row in rows:
             where = f"{row.source} {row.place}".strip() + (f", key {row.key_id}" if row.key_id else "")
             last = f"last used {row.used_at:%Y-%m-%d %H:%M} UTC" if row.used_at else "not used yet"
             uses = "; ".join(f"{agent} in {tool}" for agent, tool in row.uses)
@@ -83,7 +86,8 @@ class Command(BaseCommand):
             value = text.removesuffix("\n")
         uses = [(agent, tool) for agent, tool in given["use"]]
         row = secrets.set_secret(given["name"], value, uses=uses, by=by, source=source, place=place)
-        self.stdout.write(f"Set: {row} from {row.source} {row.place}".rstrip() + ".")
+        where = "kept here, encrypted" if source == Source.TABLE else f"read from {row.source} {row.place}"
+        self.stdout.write(f"Set: {row}, {where}.")
 
     def _rotate(self, by: Actor) -> None:
         count, made = secrets.rotate(by=by)

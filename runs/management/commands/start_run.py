@@ -49,6 +49,10 @@ class Command(BaseCommand):
         except (refusals.Refused, inputs.BadInput, labelling.BadLabels) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(inputs.address(run))
+        if not options["user"] and run.created_by is not None:
+            self.stderr.write(
+                f"Started in the name of {run.created_by.get_username()}; --user names another."
+            )
 
     def _start(self, options: dict[str, object]) -> models.Run:
         agent = inputs.agent(str(options["agent"]))
