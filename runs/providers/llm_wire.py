@@ -82,7 +82,7 @@ async def _ask(
     parameters = ModelRequestParameters(function_tools=tools)
     async with httpx2.AsyncClient(timeout=seconds, verify=_trust()) as client:
         asked = _model(vendor, model, access, client, own="base_url" in definition)
-        sent = _sent(prompt)
+        sent = _sent(prompt, cached=vendor == "anthropic" and prompt.upto is None)
         if not definition.get("stream", False):
             return await direct.model_request(
                 asked, sent, model_settings=settings, model_request_parameters=parameters
@@ -122,7 +122,11 @@ def _named(prompt: prompts.Prompt, request: contract.Request) -> dict[str, promp
     return {names.get(tool.name, tool.name): tool for tool in prompt.tools}
 
 
-def _sent(prompt: prompts.Prompt) -> list[messages.ModelMessage]:
+def _sent(prompt: prompts.Prompt, *, cached: bool) -> list[messages.ModelMessage]:
+    """Return the messages; `cached` lets the vendor keep all but the very end, which is the same the next time.
+
+    Others than Anthropic do so by themselves.
+    """
     found: list[messages.ModelMessage] = []
     for one in prompt.messages:
         if one["role"] == "assistant":
@@ -130,6 +134,8 @@ def _sent(prompt: prompts.Prompt) -> list[messages.ModelMessage]:
         else:
             # The instructions go with the last one, which is where they are looked for.
             told = [_told(part) for part in one["parts"]]
+            if cached and one is prompt.messages[-1]:
+                told.insert(-1, messages.UserPromptPart(content=[messages.CachePoint()]))
             found.append(messages.ModelRequest(parts=told, instructions=prompt.system))
     return found
 
@@ -181,6 +187,8 @@ def _reply(
             "gen_ai.response.model": response.model_name or model,
             "gen_ai.response.id": response.provider_response_id or "",
             "gen_ai.response.finish_reasons": [] if reason is None else [str(reason)],
+            "gen_ai.usage.cache_read.input_tokens": response.usage.cache_read_tokens,
+            "gen_ai.usage.cache_creation.input_tokens": response.usage.cache_write_tokens,
         },
     )
 

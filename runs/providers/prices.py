@@ -20,7 +20,9 @@ def cost_micro(vendor: str, model: str, usage: Any) -> int | None:
 
 
 def of_tokens(vendor: str, model: str, *, tokens_in: int, tokens_out: int) -> int | None:
-    """Return the price of so many tokens, none of them from a cache."""
+    """Return the most that so many tokens cost: none of them from a cache, and Anthropic's put into one."""
     from genai_prices import Usage  # noqa: PLC0415 as above
 
-    return cost_micro(vendor, model, Usage(input_tokens=tokens_in, output_tokens=tokens_out))
+    written = tokens_in if vendor == "anthropic" else 0
+    usage = Usage(input_tokens=tokens_in, cache_write_tokens=written, output_tokens=tokens_out)
+    return cost_micro(vendor, model, usage)

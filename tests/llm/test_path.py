@@ -67,6 +67,8 @@ def test_a_model_plans_asks_acts_and_finishes(
     assert "[done] look: Do look" in told(server.asked[2])
     assert "[succeeded]" in told(server.asked[3])
     assert "done: " in told(server.asked[4])  # why the first result doesn't fit
+    kept = [repr(body).count("cache_control") for body in server.asked]
+    assert kept == ([1] * 5 if vendor == "anthropic" else [0] * 5)
     assert all(KEY in key for key in server.keys)
     assert KEY not in repr(list(models.Entry.objects.filter(run=run).values_list("content", flat=True)))
     verifier.verify()

@@ -57,6 +57,8 @@ def test_what_a_reply_may_cost_is_counted_high_and_an_unknown_price_is_never_0()
     assert known == contract.Usage(tokens_in=4, tokens_out=1_000, cost_micro=10_010)
     assert llm.Llm().estimate(request("openai:nobody-knows-it")).cost_micro is None
     assert llm.Llm().estimate(request("openai:gpt-4o", base_url="http://127.0.0.1:1/v1")).cost_micro is None
+    written = prices.of_tokens("anthropic", "claude-sonnet-5-5", tokens_in=1_000_000, tokens_out=0)
+    assert written == 2_500_000  # into the vendor's cache, which costs a quarter more
     assert prices.of_tokens("openai", "gpt-4o", tokens_in=0, tokens_out=0) == 0
 
 
