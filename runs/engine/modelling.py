@@ -48,6 +48,15 @@ def store_summary(front: frontiers.Frontier, prompt: Prompt, reply: contract.Rep
         raise
 
 
+def unusable(reply: contract.Reply, most: int) -> str:
+    """Return why a reply of no model can't be stored, though it has to be paid for, or an empty text."""
+    if not reply.calls:
+        return "The provider answered without proposing anything or finishing."
+    if len(reply.calls) > most:
+        return f"The provider proposed {len(reply.calls)} calls at once; {most} are allowed."
+    return ""
+
+
 def fewer(reply: contract.Reply, most: int) -> contract.Reply:
     """Return the reply, or one of its first calls alone where it makes more than it may: none is carried out."""
     if len(reply.calls) <= most:

@@ -9,8 +9,9 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError
 
-from runs import exact, models, plan_changes, points, state
+from runs import exact, models, plan_changes, points, redaction, state
 from runs.engine import (
     asking,
     carrying,
@@ -35,7 +36,7 @@ from runs.tools import registry
 from runs.tools.contract import BadArguments
 from runs.transitions import files, secret_names, steps
 from runs.transitions.considered import Considered
-from runs.transitions.refusals import LostAuthority
+from runs.transitions.refusals import Changed, LostAuthority
 
 log = structlog.get_logger(__name__)
 
@@ -83,7 +84,7 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
         else:
             _store(front, modelling.fewer(reply, MAX_CALLS), beat)
         return None
-    unusable = _unusable(reply)
+    unusable = modelling.unusable(reply, MAX_CALLS)
     if unusable:
         carrying.settle(front)
         paying.book_unusable(claim, reply.usage)
@@ -119,7 +120,16 @@ def _record(
     checked: list[steps.Proposed] = []
     for call in reply.calls:
         named = replace(call, step=call.step if call.step and plan_changes.is_id(call.step) else None)
-        checked.append(check(front, front.policy, named, checked, beat, known=known))
+        try:
+            checked.append(check(front, front.policy, named, checked, beat, known=known))
+        except (Changed, LostAuthority, outside.Dropped, DatabaseError):
+            raise
+        except Exception as error:  # of a tool's own code: the reply is paid for, and kept all the same
+            if not modelling.prompted(front):
+                raise
+            log.exception("check_failed", tool=call.tool)
+            sentence = f"{call.tool}: it could not be looked at: {redaction.of_error(error)}"
+            checked.append(_refused(named, None, sentence))
     return steps.Record(
         text=reply.text,
         calls=tuple(checked),
@@ -130,15 +140,6 @@ def _record(
         extra=modelling.kept(reply),
         repair=modelling.repair(front, reply, checked),
     )
-
-
-def _unusable(reply: contract.Reply) -> str:
-    """Return why a reply can't be stored, though it has to be paid for, or an empty text."""
-    if not reply.calls:
-        return "The provider answered without proposing anything or finishing."
-    if len(reply.calls) > MAX_CALLS:
-        return f"The provider proposed {len(reply.calls)} calls at once; {MAX_CALLS} are allowed."
-    return ""
 
 
 def is_pure(front: frontiers.Frontier) -> bool:

@@ -74,9 +74,7 @@ def prompt(known: Known) -> prompts.Prompt:
     turns = list(_turns(known.lines))
     tools = tuple(controls.with_step(tool) for tool in known.tools) + controls.tools(_schema(known.agent))
     room = known.window - known.output
-    limit = (
-        room // 3
-    )  # in characters, for all results of one turn: a third of the window even if each is a token
+    limit = room // 3  # in characters, for all results of a turn: a third of the window if each is a token
     sent = [_messages(turn, names, limit) for turn in turns]
     begin, end = instructed.beginning(known, names), instructed.ending(known, names)
     whole = prompts.Prompt(

@@ -11,7 +11,7 @@ from runs import lifecycle, models
 from runs.engine import verifier
 from runs.providers import llm
 from tests.engine.conftest import answer, only_review
-from tests.engine.world import World
+from tests.engine.world import Look, World
 from tests.llm.conftest import KEY, Start, finish, go, plan
 from tests.llm.wire import Say, Server, Trouble
 from tests.rules.test_8_lost_calls import notes
@@ -148,6 +148,16 @@ def test_a_reply_of_no_use_is_told_so_and_kept(server: Server, start: Start, ven
     told = models.Entry.objects.filter(run=run, kind="message")
     assert all(line.content["number"] == 1 for line in told)  # between them something went on
     verifier.verify()
+
+
+def test_a_fault_in_a_tools_own_code_loses_no_paid_reply(server: Server, start: Start) -> None:
+    """The call can't be looked at; the reply is kept, and the model is told."""
+    server.will(Say(calls=(LOOK,)), finish())
+    run = start()
+    with mock.patch.object(Look, "identity_of", side_effect=RuntimeError("broken")):
+        run = go(run)
+    assert (run.status, run.steps) == ("succeeded", 2)
+    assert "world.look: it could not be looked at: RuntimeError: broken" in repr(server.asked[1])
 
 
 def test_a_model_that_learns_nothing_is_a_matter_for_people(
