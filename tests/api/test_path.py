@@ -28,7 +28,7 @@ def test_from_the_token_to_the_decision(who: factories.People, give: Give) -> No
     assert agent.token is not None
     me = agent.get("me").json()
     assert (me["username"], me["may"]) == ("operator-1", ["view", "start", "pause", "stop"])
-    assert [one["name"] for one in agent.get("agents").json()["items"]] == ["receivables"]
+    assert [one["name"] for one in agent.get("agents").json()["items"]] == ["correspondence", "receivables"]
 
     first = agent.post("runs", invoices(), key="night-1")
     assert first.status_code == 201, first.content

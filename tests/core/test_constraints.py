@@ -115,6 +115,13 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_scope_group": lambda: twice(
         models.Scope.objects.create, group=rows.shift().group, agent=rows.version().agent
     ),
+    "runs_scope_to_one": lambda: models.Scope.objects.create(person=rows.user()),
+    "runs_scope_person_project": lambda: twice(
+        models.Scope.objects.create, person=rows.user(), project="north"
+    ),
+    "runs_scope_group_project": lambda: twice(
+        models.Scope.objects.create, group=rows.shift().group, project="north"
+    ),
     "runs_decision_one_vote": lambda: twice(rows.decision, review=rows.review(), person=rows.user()),
     "runs_rehearsal_newest": lambda: twice(
         models.Rehearsal.objects.create,
@@ -171,6 +178,18 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_slacklink_one_person": lambda: [
         models.SlackLink.objects.create(person=rows.user(), team="T1", member="U1") for _ in range(2)
     ],
+    "runs_mcptool_description": lambda: [rows.mcp_tool(number=number) for number in (1, 2)],
+    "runs_mcptool_number": lambda: [rows.mcp_tool(digest=digest * 64) for digest in "ab"],
+    "runs_mcptool_offered": lambda: [
+        rows.mcp_tool(digest=digest * 64, number=number, offered=True)
+        for digest, number in (("a", 1), ("b", 2))
+    ],
+    "runs_mcptool_accepted": lambda: rows.mcp_tool(accepted_by=rows.user()),
+    "runs_memorynote_name": lambda: twice(rows.memory_note, agent=rows.version().agent),
+    "runs_memoryversion_number": lambda: twice(
+        rows.memory_version, note=rows.memory_note(), author=rows.user()
+    ),
+    "runs_memoryversion_writer": lambda: rows.memory_version(note=rows.memory_note()),
     "runs_installation_single": lambda: models.Installation.objects.create(id=2),
 }
 
@@ -212,7 +231,7 @@ def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
     [
         rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
         rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
-        rows.account, rows.token, rows.api_call, rows.delivery,
+        rows.account, rows.token, rows.api_call, rows.delivery, rows.mcp_tool, rows.memory_note,
     ],
 )  # fmt: skip
 def test_the_rows_that_these_vary_are_possible(make: Callable[[], Model]) -> None:

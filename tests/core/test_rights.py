@@ -14,7 +14,7 @@ MAY: dict[str, set[Act]] = {
     "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP, Act.UNDO, Act.VERIFY},
     "operator": {
         Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.UNDO, Act.ANSWER_FAILURE,
-        Act.RAISE_BUDGET, Act.EDIT_PLAN, Act.VERIFY,
+        Act.RAISE_BUDGET, Act.EDIT_PLAN, Act.VERIFY, Act.MEMORY,
     },
     "auditor": {Act.VIEW, Act.AUDIT, Act.VERIFY},
     "admin": set(Act),

@@ -38,7 +38,7 @@ def test_start_run_prints_the_address_of_a_run_that_goes(operator: models.User) 
     [
         (
             ["receivable", "--input", str(NORTH)],
-            "There is no agent named 'receivable'. Known agents: receivables.",
+            "There is no agent named 'receivable'. Known agents: correspondence, receivables.",
         ),
         (["receivables"], "Open invoices: choose a file."),
         (

@@ -53,6 +53,7 @@ Act = Callable[[Actor], Any]
 _numbers = itertools.count()
 BESIDE = {"attempts.of_refused", "attempts.note", "people.changed", "saved_views.save"}
 BESIDE |= {"slack_decisions.decide"}  # it hands on to decisions.decide, which is marked
+BESIDE |= {"starts.try_on"}  # it hands on to starts.start_run, which is marked
 BESIDE |= {"mcp.seen"}  # what a server says; nobody decides anything by it
 
 
