@@ -95,6 +95,22 @@ class Repository(_Part):
     author: str = pydantic.Field(default="ckptsite <ckptsite@localhost>", pattern=r"^[^<>\n]+ <[^<>\s]+>$")
 
 
+class Slack(_Part):
+    """A bot's token, and the channels (ids) that it may post to; with `history` it can look messages up there."""
+
+    token: str = ""
+    channels: dict[Name, Annotated[str, pydantic.Field(pattern=r"^[A-Z0-9]{6,20}$")]] = {}
+    history: bool = False
+
+
+class Webhook(_Part):
+    """Where signed requests go; `once` for so many hours the receiver does one webhook-id once."""
+
+    url: str
+    secret: str
+    once: Hours | None = None
+
+
 class Sandbox(_Part):
     """In which workspaces programs may run, and how much of the machine each may use: seconds, MB, kB of output."""
 
@@ -111,6 +127,8 @@ class Tools(_Part):
     files: dict[Name, Workspace] = {}
     sql: dict[Name, Connection] = {}
     git: dict[Name, Repository] = {}
+    slack: Slack = Slack()
+    webhooks: dict[Name, Webhook] = {}
     sandbox: Sandbox = Sandbox()
 
     @pydantic.model_validator(mode="after")

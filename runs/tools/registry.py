@@ -23,6 +23,8 @@ BUILT_IN = (
     "runs.tools.git_reads",
     "runs.tools.git_changes",
     "runs.tools.git_push",
+    "runs.tools.slack",
+    "runs.tools.webhooks",
     "runs.tools.memory",
     "runs.tools.results",
 )
