@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from django.db import IntegrityError
 
-from runs import models, telling
+from runs import exact, models, telling
 from runs.transitions import attempts, audit, clock_time, notice_audience, proofs, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -40,7 +41,7 @@ def create(url: str, *, about: str, kinds: Iterable[str], form: str, by: Actor) 
             row = models.Endpoint.objects.create(
                 url=url, about=about, kinds=wanted, form=form, created_by=by.user
             )
-            content = {"url": url, "about": about, "kinds": wanted}
+            content = {**_told(url), "about": about, "kinds": wanted}
             audit.append("endpoint.created", actor=by, subject=f"endpoint {row.pk}", content=content)
     except IntegrityError as error:
         raise Stale(
@@ -78,8 +79,14 @@ def switch(endpoint_id: int, *, enabled: bool, by: Actor) -> models.Endpoint:
             row.enabled = enabled
             row.save(update_fields=["enabled"])
             act = "endpoint.on" if enabled else "endpoint.off"
-            audit.append(act, actor=by, subject=f"endpoint {row.pk}", content={"url": row.url})
+            audit.append(act, actor=by, subject=f"endpoint {row.pk}", content=_told(row.url))
         return row
+
+
+def _told(url: str) -> dict[str, object]:
+    """Return what the trail says of an address: its host and a digest, since the rest of it is often the secret."""
+    parts = urlsplit(url)
+    return {"host": f"{parts.scheme}://{parts.netloc}", "digest": exact.digest(url)}
 
 
 def both_sign(endpoint: models.Endpoint, now: datetime.datetime) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterable
 
 from allauth.mfa.models import Authenticator
@@ -38,6 +39,9 @@ def invite(*, username: str, email: str, groups: Iterable[str], by: Actor) -> tu
     Refuses NotYours, and Invalid for a name that can't be or is taken, an address that is none, and unknown groups.
     """
     username, email = texts.typed(username, "user name"), texts.typed(email, "e-mail address")
+    username = unicodedata.normalize(
+        "NFKC", username
+    )  # letters that imitate others as a whole make no new name
     if not _NAME.fullmatch(username):
         raise Invalid("A user name has letters, digits and @ . + - _ only, at most 150 of them.")
     if email:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from runs import models
 from runs.api import acts
 from runs.selectors import record_models
-from runs.transitions import attempts
+from runs.transitions import attempts, endpoints, refusals, team
 from runs.transitions.actor import Actor
 from tests import factories
 from tests.api.conftest import Give
@@ -71,6 +71,20 @@ def test_signs_that_no_column_holds_and_things_out_of_sight_hide_no_attempt(
     assert client.get(reverse("run", args=[house.asked.pk])).status_code == 404  # an old link is no attempt
     assert models.Refusal.objects.count() == count
     assert standing() == before
+
+
+def test_the_trail_gives_no_address_away_and_no_name_imitates_another(who: factories.People) -> None:
+    """The path of an endpoint is often its secret; full-width letters are the plain ones."""
+    by = Actor(user=who.admin)
+    row = endpoints.create("https://one.example/hook/s3cret?k=v", about="", kinds=[], form="f", by=by)
+    endpoints.switch(row.pk, enabled=False, by=by)
+    told = list(
+        models.AuditEvent.objects.filter(subject=f"endpoint {row.pk}").values_list("content", flat=True)
+    )
+    assert [content["host"] for content in told] == ["https://one.example"] * 2
+    assert "s3cret" not in str(told)
+    with pytest.raises(refusals.Invalid, match="has this user name already"):
+        team.invite(username=who.viewer.username.replace("v", "\uff56"), email="", groups=["viewer"], by=by)
 
 
 def test_a_name_that_no_utf8_carries_hides_no_log() -> None:
