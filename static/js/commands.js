@@ -20,7 +20,7 @@ function commands() {
   return found;
 }
 
-// Does what the key would do: whoever listens to the key may take it over, else a field gets the focus and a button is pressed.
+// Does what the key would do: a listener takes it over, a field gets the focus, or a button is pressed.
 function fire(element) {
   const path = element.dataset.hotkey.split(",")[0].split(" ");
   const event = new CustomEvent("hotkey-fire", { bubbles: true, cancelable: true, detail: { path } });

@@ -11,7 +11,7 @@ const changed = (field) => field.value !== field.defaultValue;
 const dirty = (form) => fields(form).some((field) => changed(field) && field.value.trim());
 const stored = (form) => JSON.parse(sessionStorage.getItem(name(form)) ?? "{}");
 
-// A form that came back with a mistake has what was typed as its defaults, so what is stored already stays stored.
+// A form that came back has what was typed as its defaults: what is stored stays.
 function keep(form) {
   const values = stored(form);
   for (const field of fields(form)) if (changed(field) || field.name in values) values[field.name] = field.value;

@@ -75,7 +75,7 @@ function land() {
 
 export function start() {
   window.addEventListener("hashchange", land);
-  // Not before: where an address names a part, the browser itself takes the focus away once all is loaded.
+  // Not before: the browser takes the focus to a part that the address names.
   if (document.readyState === "complete") land();
   else window.addEventListener("load", () => setTimeout(land));
   // A summary opens its part and takes the person to the first field; a hotkey never decides anything.

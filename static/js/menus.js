@@ -1,7 +1,7 @@
 // Menus are <details>; a click elsewhere or Escape closes them.
 const open = () => document.querySelectorAll("details[data-menu][open]");
 
-// A link to a place inside a folded part opens it; where the browser does so by itself this changes nothing.
+// A link to a place inside a folded part opens it.
 function reveal(link) {
   const target = document.getElementById(link.hash.slice(1));
   const part = target?.closest("details");

@@ -13,7 +13,7 @@ function sorter(source) {
   return asked;
 }
 
-// A copy of what was styled by script would bring the style as text, which the page's rules forbid and report.
+// A copy of what a script has styled brings the style as text, which the page forbids.
 function copy(item, deep) {
   const kept = item.style.cssText;
   item.removeAttribute("style");

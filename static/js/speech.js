@@ -58,7 +58,7 @@ export function start() {
   });
   document.addEventListener("htmx:after:swap", (event) => {
     const { ctx } = event.detail;
-    // A whole new page must never keep the focus in a field of the same name, nor the old place on the screen.
+    // A new page keeps neither the focus of a field so named, nor the old place.
     const page = ctx.target === document.body || ctx.target === "body";
     if (page) window.scrollTo(0, 0);
     if (!asked(ctx) && !page) return;

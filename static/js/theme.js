@@ -1,4 +1,4 @@
-// Light, dark or as the system has it; kept in a cookie so that the server draws the page right at once.
+// Light, dark or as the system has it; in a cookie, so that the server draws the page right.
 function chosen() {
   return document.documentElement.dataset.theme || "system";
 }
