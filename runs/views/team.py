@@ -148,7 +148,10 @@ def _delegate(request: doors.Request) -> str:
         reason=request.POST.get("reason", ""),
         by=doors.actor(request),
     )
-    return f"{row.delegate.display()} decides in {row.principal.display()}'s place until then."
+    said = f"{row.delegate.display()} decides in {row.principal.display()}'s place until then"
+    return (
+        f"{said}, of the agents that they see themselves." if row.delegate.limit() is not None else f"{said}."
+    )
 
 
 def _shift(request: doors.Request) -> str:
