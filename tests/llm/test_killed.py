@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import warnings
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -41,7 +42,12 @@ def killed_at(run: models.Run, point: str, *, time: int) -> None:
                 advance.advance(run.pk)
         finally:
             os._exit(3)
-    _, ended = os.waitpid(process, 0)
+    over = monotonic() + 120
+    while (found := os.waitpid(process, os.WNOHANG))[0] == 0:
+        if monotonic() > over:
+            os.kill(process, signal.SIGABRT)  # it never came there
+        sleep(0.01)
+    ended = found[1]
     assert os.WTERMSIG(ended) == signal.SIGKILL, ended
     expire_lease(run)
 
