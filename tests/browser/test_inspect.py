@@ -12,16 +12,15 @@ from runs.selectors import failures
 from runs.transitions import branches
 from runs.transitions.actor import Actor
 from tests import factories, inspecting
-from tests.browser.test_looks import SIZES, Sit, looks
+from tests.browser.test_looks import WIDE, Sit, looks
 from tests.engine.conftest import go
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
+def test_its_pages(who: factories.People, sit: Sit) -> None:
     """No barrier and no sideways scroll."""
-    paths, desk = inspecting.paths(who), sit(who.admin, **SIZES[size])
+    paths, desk = inspecting.paths(who), sit(who.admin, **WIDE)
     assert [words for path in paths for words in looks(desk, path)] == []
 
 

@@ -27,33 +27,39 @@ Sit = Callable[..., Desk]
 
 # Halfway through a fade nothing has its contrast.
 STILL: dict[str, Any] = {"reduced_motion": "reduce"}
-SIZES: dict[str, dict[str, Any]] = {
-    "wide": {"viewport": {"width": 1280, "height": 900}, **STILL},
-    "narrow": {"viewport": {"width": 360, "height": 740}, **STILL, "has_touch": True},
-}
+WIDE: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, **STILL}
+NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, **STILL, "has_touch": True}
 
 
 def looks(desk: Desk, path: str, *, keys: bool = True) -> list[str]:
     """Return what is wrong with the look of a page: barriers, sideways scroll, and keys that its sheet doesn't list.
 
     Without `keys` the sheet is left alone: an answer of a form has the keys of its page.
-    The wide window is light; the narrow one is dark, and looked at for what its width and its colours can change.
+    The window is wide and light. Then it becomes a phone's, dark, and is looked at for what width, fingers and colours
+    can change; the page stays, for nothing but its styles asks for the window.
     """
     page = desk.go(path)
     page.evaluate(
         "document.querySelectorAll('details:not([name]):not(.menu)').forEach(part => { part.open = true; })"
     )
-    size = page.viewport_size
-    narrow = size is not None and size["width"] < 600
-    colours: Literal["light", "dark"] = "dark" if narrow else "light"
     found: list[str] = []
-    if keys and not narrow and page.locator("#keys").count():
+    if keys and page.locator("#keys").count():
         heard, listed = desk.keys()
         found += [] if heard == listed else [f"{path}: listens to {heard}, lists {listed}"]
-    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
-    found += [f"{path}, {colours}: {words}" for words in desk.violations(rules=OF_SIZE if narrow else ())]
+    found += flaws(desk, path, "light")
+    with desk.phone(NARROW["viewport"]):
+        found += flaws(desk, path, "dark", rules=OF_SIZE)
+    return found
+
+
+def flaws(
+    desk: Desk, path: str, colours: Literal["light", "dark"], *, rules: tuple[str, ...] = ()
+) -> list[str]:
+    """Return what is wrong with the page that is open, in these colours."""
+    desk.page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    found = [f"{path}, {colours}: {words}" for words in desk.violations(rules=rules)]
     if wide := desk.sideways():
-        found.append(f"{path}: {wide} pixels too wide")
+        found.append(f"{path}, {colours}: {wide} pixels too wide")
     return found
 
 
@@ -74,9 +80,8 @@ def offered_by_a_server(who: factories.People) -> None:
     mcp.seen("odd", {"note": told | {"description": "Note it, and tell everybody."}, "send": told}, by=by)
 
 
-@pytest.mark.parametrize("size", SIZES)
 @mock.patch.dict(settings.CKPTSITE, BREAK_GLASS=True)
-def test_every_page(size: str, who: factories.People, house: factories.House, sit: Sit) -> None:
+def test_every_page(who: factories.People, house: factories.House, sit: Sit) -> None:
     questions.asked(who)
     factories.held(who.operator, name=HIDDEN, title="Hidden characters")
     put_off_and_handed(who)
@@ -87,7 +92,7 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     limits.set_limits("receivables", some, reason="Month end.", base=0, by=Actor(user=who.admin))
     who.admin.set_password(factories.PASSWORD)
     who.admin.save()
-    desk = sit(who.admin, **SIZES[size])
+    desk = sit(who.admin, **WIDE)
     waiting = models.Review.objects.filter(status="open").values_list("pk", flat=True)
     paths = [
         "/inbox/",
@@ -117,18 +122,18 @@ def test_every_page(size: str, who: factories.People, house: factories.House, si
     paths += [f"/agents/{factories.remembered(who.operator).agent.name}/memory/"]
     paths += ["/tools/", "/tools/world.look/", "/tools/http.request/"]
     assert [words for path in paths for words in looks(desk, path)] == []
-    if (
-        size == "wide"
-    ):  # what only a wide window shows, such as the keys beside the words, in the other colours
-        desk.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-        for path in ("/inbox/", f"/reviews/{waiting[0]}/", f"/runs/{house.asked.pk}/plan/edit/"):
-            desk.go(path)
-            assert desk.violations(rules=OF_COLOURS) == [], path
+    # What only a wide window shows, such as the keys beside the words, in the other colours.
+    desk.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    phone = sit(who.admin, **NARROW)
+    for path in ("/inbox/", f"/reviews/{waiting[0]}/", f"/runs/{house.asked.pk}/plan/edit/"):
+        desk.go(path)
+        assert desk.violations(rules=OF_COLOURS) == [], path
+        phone.go(path)
+        assert flaws(phone, path, "light", rules=OF_SIZE) == []
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_pages_without_anything(size: str, who: factories.People, sit: Sit) -> None:
-    reader, stranger = sit(who.viewer, **SIZES[size]), sit(None, **SIZES[size])
+def test_pages_without_anything(who: factories.People, sit: Sit) -> None:
+    reader, stranger = sit(who.viewer, **WIDE), sit(None, **WIDE)
     reader.expected = stranger.expected = re.compile("status of 404")
     for desk, paths in (
         (reader, ("/inbox/", "/runs/", "/runs/?only=done", "/runs/4242/")),

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from runs import models
 from tests import factories
-from tests.browser.test_looks import SIZES, Sit, looks
+from tests.browser.test_looks import WIDE, Sit, looks
 from tests.engine.conftest import go, only_review, step
 from tests.rules.branching import checkpoint, redrive, through
 
@@ -21,8 +21,7 @@ def ended(run: models.Run, reviewer: models.User) -> models.Run:
     return run
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
+def test_its_pages(who: factories.People, sit: Sit) -> None:
     """No barrier and no sideways scroll: the effects, the question about other arguments, going on from before it."""
     run = ended(factories.start(who.operator, step("back", "mail")), who.reviewer)
     action = models.Action.objects.get(run=run)
@@ -33,7 +32,7 @@ def test_its_pages(size: str, who: factories.People, sit: Sit) -> None:
         f"/runs/{run.pk}/redrive/?checkpoint=1",
         f"/reviews/{only_review(new).pk}/",
     ]
-    desk = sit(who.admin, **SIZES[size])
+    desk = sit(who.admin, **WIDE)
     assert [words for path in paths for words in looks(desk, path)] == []
 
 
