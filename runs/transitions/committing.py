@@ -18,3 +18,12 @@ def committing(point: str) -> Iterator[None]:
         yield
         points.reach(f"{point}.before_commit")
     points.reach(f"{point}.after_commit")
+
+
+@contextmanager
+def within(point: str) -> Iterator[None]:
+    """Be part of the commit that is under way, or a commit of one's own where there is none."""
+    points.reach(f"{point}.before")
+    with transaction.atomic():
+        yield
+    points.reach(f"{point}.after")

@@ -6,13 +6,12 @@ import datetime
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.db import transaction
 
 from runs import lifecycle, measures, models, rights
 from runs.tools import registry
 from runs.transitions import attempts, audit, clock_time, inbox, texts
 from runs.transitions.actor import Actor
-from runs.transitions.committing import committing
+from runs.transitions.committing import committing, within
 from runs.transitions.refusals import Invalid, NotYours, Stale
 from runs.transitions.steps import advances
 
@@ -67,7 +66,7 @@ def declare(agent: models.Agent) -> None:
     limits = dict(measures.limits(budget.get(advances.PER_DAY, {})))
     if models.Installation.objects.only("declared").get(pk=1).declared.get(key(agent), {}) == limits:
         return
-    with transaction.atomic():
+    with within("declare"):
         installation = models.Installation.objects.select_for_update().get(pk=1)
         others = {name: value for name, value in installation.declared.items() if name != key(agent)}
         installation.declared = {**others, **({key(agent): limits} if limits else {})}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
 from django.db.models import F
 
 from runs import exact, measures, models
@@ -13,6 +12,7 @@ from runs.providers import registry as providers
 from runs.tools import registry as tools
 from runs.transitions import audit, limits
 from runs.transitions.actor import Actor
+from runs.transitions.committing import within
 
 
 def register(agent: declared.Agent) -> models.AgentVersion:
@@ -69,7 +69,7 @@ def kept(
 
 def _move(row: models.Agent, project: str, *, by: models.User | None) -> None:
     """Put an agent into another project: who is limited to one of these sees others now, so every gate looks again."""
-    with transaction.atomic():
+    with within("agent_move"):
         models.Installation.objects.filter(pk=1).update(gate_epoch=F("gate_epoch") + 1)
         content = {"before": row.project, "after": project}
         row.project = project

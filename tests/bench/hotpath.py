@@ -15,8 +15,8 @@ from runs.engine import worker
 from runs.providers import replay
 from tests.bench import counting, recordings, tools
 
-NOW_AND_THEN = ("index", "adopt", "lose", "claim", "later", "finish", "refill")
-"""Commits that begin and end a slice with its sweep, or take the next advance on the budget."""
+NOW_AND_THEN = ("index", "spread", "adopt", "lose", "claim", "later", "finish", "refill")
+"""Commits that begin and end a slice with its sweep and its notices, or take the next advance on the budget."""
 
 _AFTER = ".after_commit"
 

@@ -282,33 +282,3 @@ def shift(**more: Any) -> models.Shift:
         "made_by": user(),
     }
     return models.Shift.objects.create(**given | more)
-
-
-def mcp_tool(**more: Any) -> models.McpTool:
-    """A description of a tool that nobody has accepted."""
-    given: dict[str, Any] = {
-        "server": "odd",
-        "name": "note",
-        "number": 1,
-        "description": {},
-        "digest": DIGEST,
-        "offered": False,
-    }
-    return models.McpTool.objects.create(**(given | more))
-
-
-def memory_note(**more: Any) -> models.MemoryNote:
-    """A note of an agent."""
-    given: dict[str, Any] = {
-        "agent": more.pop("agent", None) or version().agent,
-        "name": "tone",
-        "version": 1,
-        "words": "",
-    }
-    return models.MemoryNote.objects.create(**(given | more))
-
-
-def memory_version(**more: Any) -> models.MemoryVersion:
-    """A version of a note; who wrote it has to be said."""
-    given: dict[str, Any] = {"note": more.pop("note", None) or memory_note(), "number": 1}
-    return models.MemoryVersion.objects.create(**(given | more))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from runs import models
 from runs.models.guards import Guard
-from tests.core import rows
+from tests.core import agents_rows, rows
 
 pytestmark = pytest.mark.django_db
 
@@ -178,18 +178,18 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_slacklink_one_person": lambda: [
         models.SlackLink.objects.create(person=rows.user(), team="T1", member="U1") for _ in range(2)
     ],
-    "runs_mcptool_description": lambda: [rows.mcp_tool(number=number) for number in (1, 2)],
-    "runs_mcptool_number": lambda: [rows.mcp_tool(digest=digest * 64) for digest in "ab"],
+    "runs_mcptool_description": lambda: [agents_rows.mcp_tool(number=number) for number in (1, 2)],
+    "runs_mcptool_number": lambda: [agents_rows.mcp_tool(digest=digest * 64) for digest in "ab"],
     "runs_mcptool_offered": lambda: [
-        rows.mcp_tool(digest=digest * 64, number=number, offered=True)
+        agents_rows.mcp_tool(digest=digest * 64, number=number, offered=True)
         for digest, number in (("a", 1), ("b", 2))
     ],
-    "runs_mcptool_accepted": lambda: rows.mcp_tool(accepted_by=rows.user()),
-    "runs_memorynote_name": lambda: twice(rows.memory_note, agent=rows.version().agent),
+    "runs_mcptool_accepted": lambda: agents_rows.mcp_tool(accepted_by=rows.user()),
+    "runs_memorynote_name": lambda: twice(agents_rows.memory_note, agent=rows.version().agent),
     "runs_memoryversion_number": lambda: twice(
-        rows.memory_version, note=rows.memory_note(), author=rows.user()
+        agents_rows.memory_version, note=agents_rows.memory_note(), author=rows.user()
     ),
-    "runs_memoryversion_writer": lambda: rows.memory_version(note=rows.memory_note()),
+    "runs_memoryversion_writer": lambda: agents_rows.memory_version(note=agents_rows.memory_note()),
     "runs_installation_single": lambda: models.Installation.objects.create(id=2),
 }
 
@@ -231,7 +231,7 @@ def test_an_impossible_row_is_refused_by_its_rule(name: str) -> None:
     [
         rows.run, rows.entry, rows.fact, rows.plan, rows.plan_step, rows.action, rows.revision, rows.occurrence,
         rows.evidence, rows.review, rows.decision, rows.version, rows.policy_version, rows.audit_event, rows.blob,
-        rows.account, rows.token, rows.api_call, rows.delivery, rows.mcp_tool, rows.memory_note,
+        rows.account, rows.token, rows.api_call, rows.delivery, agents_rows.mcp_tool, agents_rows.memory_note,
     ],
 )  # fmt: skip
 def test_the_rows_that_these_vary_are_possible(make: Callable[[], Model]) -> None:

@@ -116,7 +116,7 @@ def test_endpoints_are_told_everything_signed_and_under_the_same_id(
     work()
     row = models.Delivery.objects.get(endpoint=first)
     assert (row.status, row.tries) == ("pending", 1)
-    assert "did not answer" in row.error
+    assert "could not be reached" in row.error
     receiver.start()
     receiver.answer = lambda _request: (500, {}, b"")
     work()
