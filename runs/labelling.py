@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+LIKE = "like-run"
+"""A dry run that was begun to be compared with another run names that run by this label."""
 MOST = 16
 LONGEST = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,39}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max
 
-from runs import agent_files, differences, models, rights
+from runs import agent_files, differences, labelling, models, rights
 from runs.models import scopes
 from runs.providers import declared
 from runs.selectors import check_models, keyset, page_models, review_edits, tools
@@ -16,7 +16,6 @@ from runs.selectors import check_models, keyset, page_models, review_edits, tool
 SIZE = 50
 VERSIONS = 100
 RECORDED = 5
-LIKE = "like-run"
 APP = "an installed app"
 
 
@@ -203,7 +202,11 @@ def recorded(row: models.Agent) -> list[models.Run]:
 def _tried(shown: models.AgentVersion) -> tuple[TriedRow, ...]:
     dry = models.Run.objects.filter(agent_version=shown, mode=models.Run.Mode.DRY_RUN).exclude(labels={})
     rows = list(dry.order_by("-pk")[: 2 * RECORDED])
-    like = {row.pk: int(row.labels[LIKE]) for row in rows if row.labels.get(LIKE, "").isdigit()}
+    like = {
+        row.pk: int(row.labels[labelling.LIKE])
+        for row in rows
+        if row.labels.get(labelling.LIKE, "").isdigit()
+    }
     known = models.Run.objects.in_bulk(like.values())
     return tuple(
         TriedRow(

@@ -6,6 +6,7 @@ change: it stands exactly when the change does, and as its key is the primary on
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import datetime
 import re
@@ -53,48 +54,48 @@ def check(statement: str, allowed: frozenset[str]) -> None:
         raise Refused(f"The table {MARKERS} is not for agents.")
 
 
-class Database:
+class Database(abc.ABC):
     """One connection to one database; it ends with the block, and what wasn't committed with it."""
 
     def __init__(self, url: str, password: str, *, seconds: float, write: bool = False) -> None:
         self.url, self.password = url, password
         self.end, self.write = time.monotonic() + seconds, write
 
+    @abc.abstractmethod
     def __enter__(self) -> Self:
         """Open it, and its transaction."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def __exit__(self, *_: object) -> None:
         """Close it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def run(self, statement: str, parameters: Sequence[Any], *, most: int) -> Rows:
         """Return what one statement gives back."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def commit(self) -> None:
         """Let it stand. Refuses sqlite3 and psycopg errors; `undone_by` tells which of them prove that it doesn't."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def undone_by(self, error: Exception) -> bool:
         """Return whether this error at the commit proves that nothing was committed."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def has_markers(self) -> bool:
         """Return whether the table of markers is there."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def explain(self, statement: str, parameters: Sequence[Any]) -> str:
         """Return how the database would do it, without doing it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def keys_of(self, table: str) -> tuple[str, ...]:
         """Return the columns of the table's primary key."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def placeholder(self, number: int) -> str:
         """Return how the nth parameter is written, from 1."""
-        raise NotImplementedError
 
     def written(self, statement: str) -> str:
         """Return a statement of ours with its parameters as this database has them."""
@@ -130,9 +131,9 @@ class Database:
                 return int(rows[0][0] or 0), str(rows[0][1] or "")
         return None
 
+    @abc.abstractmethod
     def back(self) -> None:
         """Take back everything of this transaction."""
-        raise NotImplementedError
 
 
 class Postgres(Database):

@@ -27,10 +27,6 @@ def keep_blob(content: bytes) -> str:
     return sha256
 
 
-LIKE = "like-run"
-"""Label of a dry run that was begun to be compared with another run."""
-
-
 @attempts.noted("run.start", "agent {}")
 def start_run(
     agent_name: str,
@@ -100,7 +96,7 @@ def try_on(
             by=by,
             token=f"{token[:40]}-{run.pk}",
             mode=models.Run.Mode.DRY_RUN,
-            labels={LIKE: str(run.pk)},
+            labels={labelling.LIKE: str(run.pk)},
             version=version,
         )
         for run in runs
