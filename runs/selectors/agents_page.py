@@ -68,7 +68,6 @@ class TriedRow:
     run: int
     title: str
     like: int
-    was: str
     status: str
     done: bool
 
@@ -207,13 +206,14 @@ def _tried(shown: models.AgentVersion) -> tuple[TriedRow, ...]:
         for row in rows
         if row.labels.get(labelling.LIKE, "").isdigit()
     }
-    known = models.Run.objects.in_bulk(like.values())
+    # A label is a claim of whoever started the run; only another run of this agent is named here.
+    own = models.Run.objects.filter(pk__in=like.values(), agent_version__agent=shown.agent_id)
+    known = set(own.values_list("pk", flat=True))
     return tuple(
         TriedRow(
             run=row.pk,
             title=row.title,
             like=like[row.pk],
-            was=known[like[row.pk]].status,
             status=row.status,
             done=row.ended_at is not None,
         )

@@ -15,16 +15,21 @@ from runs.tools import contract, registry
 
 MOST = 20
 LONGEST = 4_000
+_VISIBLE = r"^[^\x00-\x1f\x7f]*$"
 
 Subject = Annotated[
     str,
     pydantic.Field(
         max_length=200,
+        pattern=_VISIBLE,
         description="Whom or what the note is about, such as a customer's number; empty: in general.",
     ),
 ]
 Name = Annotated[
-    str, pydantic.Field(min_length=1, max_length=120, description="What the note is found by again.")
+    str,
+    pydantic.Field(
+        min_length=1, max_length=120, pattern=_VISIBLE, description="What the note is found by again."
+    ),
 ]
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from runs import models
 from runs.engine import verifier
 from runs.engine.context import Context
-from runs.tools import registry
+from runs.tools import contract, registry
 from runs.tools.memory import Note
 from runs.transitions import memory, refusals
 from runs.transitions.actor import Actor
@@ -112,6 +112,14 @@ def test_a_note_whose_answer_was_lost_is_kept_once_and_what_was_noted_can_be_tak
     with pytest.raises(IntegrityError), mock.patch.object(memory, "remembered", return_value=None):
         ctx.remember(subject="C-1", name="pays", text="twice")
     verifier.verify()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": "a\x00"}, {"subject": "a\nb"}, {"name": ""}, {"text": "x" * 4_001}]
+)
+def test_what_can_not_be_kept_is_refused_before_anybody_is_asked(wrong: dict[str, str]) -> None:
+    with pytest.raises(contract.BadArguments):
+        Note.settled({"subject": "C-1", "name": "pays", "text": "Late."} | wrong)
 
 
 def test_a_stranger_changes_nothing(who: factories.People) -> None:

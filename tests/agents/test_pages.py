@@ -109,6 +109,10 @@ def test_a_version_is_tried_on_recorded_runs_and_compared_with_them(who: factori
     assert compared.status_code == 200
     assert "nothing in common" not in compared.content.decode()
     other = factories.failed(who.operator)
+    starts.start_run("letters", input={"customer": "B"}, title="B", by=by, token="two", mode="dry_run", version=2,
+                     labels={"like-run": str(other.pk)})  # fmt: skip
+    page = operator.get(reverse("agent", args=["letters"]) + "?version=2").content.decode()
+    assert f"Compare with run {other.pk}" not in page  # a label is a claim; another agent's run isn't named
     assert operator.get(f"{reverse('compare')}?a={was.pk}&b={other.pk}").status_code == 404
     verifier.verify()
 

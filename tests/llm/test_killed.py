@@ -6,7 +6,6 @@ import itertools
 import os
 import signal
 import warnings
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from django.db import connections
 
 from runs import models, points
 from runs.engine import advance, verifier
+from tests import waiting
 from tests.engine.test_unknown import expire_lease
 from tests.engine.world import World
 from tests.llm.conftest import Start, finish, go, plan
@@ -42,14 +42,19 @@ def killed_at(run: models.Run, point: str, *, time: int) -> None:
                 advance.advance(run.pk)
         finally:
             os._exit(3)
-    over = monotonic() + 120
-    while (found := os.waitpid(process, os.WNOHANG))[0] == 0:
-        if monotonic() > over:
-            os.kill(process, signal.SIGABRT)  # it never came there
-        sleep(0.01)
-    ended = found[1]
-    assert os.WTERMSIG(ended) == signal.SIGKILL, ended
+    try:
+        found = waiting.until(lambda: _ended(process), within=120, what=f"it is killed at {point}")
+    except AssertionError:
+        os.kill(process, signal.SIGKILL)  # it never came there
+        raise
+    assert found is not None
+    assert os.WTERMSIG(found[1]) == signal.SIGKILL, found
     expire_lease(run)
+
+
+def _ended(process: int) -> tuple[int, int] | None:
+    found = os.waitpid(process, os.WNOHANG)
+    return found if found[0] else None
 
 
 def test_a_killed_worker_pays_once_more_at_most(server: Server, start: Start) -> None:
