@@ -20,16 +20,27 @@ NOTED = {"track_commit_timestamp": "on"}
 
 
 @contextlib.contextmanager
-def standing(*, environment: Mapping[str, str] | None = None) -> Iterator[folders.Folder]:
+def standing(
+    data: Path | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[folders.Folder]:
     """Give a data folder whose PostgreSQL answers; the environment leads to it and Django is set up on it.
 
-    There is no broker, as for `manage.py drain`; the role is a worker's.
+    There is no broker, as for `manage.py drain`; the role is a worker's. Without `data` it is a folder that is taken
+    away again. `settings` are more of PostgreSQL's.
     """
-    with tempfile.TemporaryDirectory(prefix="ckptsite-bench-", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)
-        folder = folders.Folder(Path(name) / "data")
+    with contextlib.ExitStack() as stack:
+        if data is None:
+            temporary = tempfile.TemporaryDirectory(prefix="ckptsite-bench-", ignore_cleanup_errors=True)
+            name = Path(stack.enter_context(temporary))
+            name.chmod(0o711)
+            data = name / "data"
+        folder = folders.Folder(data.absolute())
         folders.make(folder)
-        program = postgres.program(folder, say=lambda _line: None, settings={**DURABLE, **NOTED})
+        more = {**DURABLE, **NOTED, **(settings or {})}
+        program = postgres.program(folder, say=lambda _line: None, settings=more)
         process = processes.start(program)
         try:
             waiting.until(lambda: postgres.answers(folder.database_url), within=30, what="PostgreSQL answers")

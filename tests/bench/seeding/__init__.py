@@ -1,0 +1,1 @@
+"""Filling a database: patterns that the product itself makes, moulds of their rows, and casts of these by COPY."""

@@ -1,0 +1,56 @@
+"""What is seeded is what the product would have written: logs, chains and pages hold for it."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+
+from runs import models
+from runs.engine import verifier
+from tests.bench import addresses, seed, serving
+from tests.bench.seeding import patterns
+
+FEW = patterns.Sizes(agents=2, broad=1, huge=160, open=0.02, without=frozenset({"long"}))
+_KEYS = """
+SELECT k.conrelid::regclass::text, a.attname, k.confrelid::regclass::text, b.attname FROM pg_constraint k
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[1] WHERE k.contype = 'f'
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_seeded_holds_in_every_chain_and_opens_on_every_page() -> None:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    found = seed.fill(url, 150, free=2**50, sizes=FEW)
+    assert (found.asked, found.runs, found.scale) == (150, models.Run.objects.count(), 1.0)
+    assert found.rows["runs_entry"] == models.Entry.objects.count() > 10 * found.runs
+    assert found.open == models.Review.objects.filter(status="open").count() > 30
+    _each_key_names_a_row()
+    verified = verifier.verify()
+    assert (verified.runs, verified.entries) == (found.runs, found.rows["runs_entry"])
+    people = serving.People()
+    for address in addresses.everything():
+        assert serving.ask(people, address)[0] == 200, address
+    with pytest.raises(seed.NotEmpty):
+        seed.fill(url, 150, free=2**50, sizes=FEW)
+
+
+def test_where_the_disk_is_small_there_are_fewer_runs() -> None:
+    assert seed.fitting(1000, free=seed.LEFT_FREE + 100 * seed.BYTES_A_RUN) == 100
+    assert seed.fitting(1000, free=seed.LEFT_FREE // 2) == 0
+    assert seed.fitting(1000, free=2**50) == 1000
+
+
+def _each_key_names_a_row() -> None:
+    """They were not checked while they were written."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEYS)
+        for table, column, other, named in cursor.fetchall():
+            cursor.execute(
+                f"SELECT count(*) FROM {table} x WHERE x.{column} IS NOT NULL"
+                f" AND NOT EXISTS (SELECT FROM {other} y WHERE y.{named} = x.{column})"
+            )
+            assert cursor.fetchone() == (0,), f"{table}.{column} names a row of {other} that isn't there"
