@@ -1,6 +1,7 @@
-// Ctrl+K opens the palette, which is fetched as soon as somebody holds Ctrl or points at its button.
-const fetched = () => import("./commands.js").catch(() => null);
-const open = async () => (await fetched())?.open();
+// Ctrl+K opens the palette, fetched when Ctrl is held; once here, it opens before the next key.
+let commands = null;
+const fetched = async () => (commands ??= await import("./commands.js").catch(() => null));
+const open = () => (commands ? commands.open() : fetched().then(() => commands?.open()));
 
 export function start() {
   window.addEventListener("keydown", (event) => {

@@ -32,7 +32,7 @@ def test_from_a_failure_to_a_better_attempt(who: factories.People, sit: Sit) -> 
     dry = go(branches.fork(failed.pk, checkpoint=good, reason="The file is there now.", by=by, token="dry"))
     assert dry.status == "succeeded", dry.error
     desk = sit(who.operator, mouse=False, permissions=["clipboard-read", "clipboard-write"])
-    page, press = desk.page, desk.page.keyboard.press
+    page, press = desk.page, desk.press
 
     desk.go("/runs/?only=failed")
     press("j")
