@@ -126,7 +126,11 @@ class Delivery(models.Model):
         ]
         indexes = [
             models.Index(fields=["next_at", "id"], name="runs_delivery_due", condition=Q(status="pending")),
-            models.Index(fields=["-id"], name="runs_delivery_dead", condition=Q(status="dead")),
+            models.Index(
+                fields=["-id"],
+                name="runs_delivery_failed",
+                condition=Q(status="dead") | Q(status="pending", tries__gt=0) & ~Q(error=""),
+            ),
             models.Index(fields=["person", "channel", "-id"], name="runs_delivery_persons"),
         ]
 

@@ -29,7 +29,9 @@ class Run(models.Model):
         LIVE = "live"
         DRY_RUN = "dry_run"
 
-    agent_version = models.ForeignKey("runs.AgentVersion", on_delete=models.PROTECT, related_name="runs")
+    agent_version = models.ForeignKey(
+        "runs.AgentVersion", on_delete=models.PROTECT, related_name="runs", db_index=False
+    )
     pins = models.ForeignKey(
         "runs.Pins", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -166,6 +168,7 @@ class Run(models.Model):
             ),
             models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),
+            models.Index(fields=["agent_version", "-id"], name="runs_run_of_version"),
             models.Index(fields=["ended_at"], name="runs_run_ended", condition=Q(ended_at__isnull=False)),
             GinIndex(LABELS, name="runs_run_labelled", condition=~Q(labels={})),
         ]

@@ -39,6 +39,8 @@ class Words(models.Model):
         ]
         indexes = [
             GinIndex(fields=["words"], name="runs_words_found"),
+            # For words that are in very many: then the newest runs are asked whether they have them.
+            models.Index(fields=["run"], name="runs_words_of_run"),
             models.Index(fields=["effect"], name="runs_words_open", condition=Q(open=True)),
         ]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Count, F, Max
+from django.db.models import F, OuterRef, Subquery
 
 from runs import agent_files, differences, labelling, models, rights
 from runs.models import scopes
 from runs.providers import declared
-from runs.selectors import check_models, keyset, page_models, review_edits, tools
+from runs.selectors import check_models, counting, keyset, page_models, review_edits, tools
 
 SIZE = 50
 VERSIONS = 100
@@ -102,11 +101,14 @@ def page(params: dict[str, str], user: models.User) -> AgentsPage:
         "current"
     )
     found, pages = keyset.page(rows, by=("name",), params=params, size=SIZE, descending=False)
-    used = models.Run.objects.filter(agent_version__agent__in=[row.pk for row in found]).order_by()
-    counts: dict[int, Any] = {
-        row["agent_version__agent"]: row
-        for row in used.values("agent_version__agent").annotate(runs=Count("pk"), last=Max("created_at"))
-    }
+    runs = models.Run.objects.filter(agent_version=OuterRef("pk"))
+    newest = runs.order_by("-agent_version", "-pk").values("created_at")[:1]
+    versions = models.AgentVersion.objects.filter(agent__in=[row.pk for row in found]).annotate(
+        used=counting.Counted.upto(runs), last=Subquery(newest)
+    )
+    used: dict[int, list[tuple[int, datetime.datetime | None]]] = {}
+    for agent, count, last in versions.values_list("agent", "used", "last"):
+        used.setdefault(agent, []).append((count, last))
     return AgentsPage(
         rows=tuple(
             AgentRow(
@@ -114,8 +116,8 @@ def page(params: dict[str, str], user: models.User) -> AgentsPage:
                 title=row.title,
                 provider=row.current.provider if row.current else "",
                 version=row.current.number if row.current else 0,
-                runs=counts.get(row.pk, {}).get("runs", 0),
-                last=counts.get(row.pk, {}).get("last"),
+                runs=sum(count for count, _ in used.get(row.pk, [])),
+                last=max((last for _, last in used.get(row.pk, []) if last is not None), default=None),
             )
             for row in found
         ),
@@ -149,7 +151,7 @@ def agent(row: models.Agent, user: models.User, *, number: int = 0) -> AgentPage
     """Return an agent at a version, the one in use without a number; None where there is no such version."""
     versions = list(
         row.versions.select_related("created_by", "agent")
-        .annotate(used=Count("runs"))
+        .annotate(used=counting.Counted.upto(models.Run.objects.filter(agent_version=OuterRef("pk"))))
         .order_by("-number")[:VERSIONS]
     )
     assert row.current is not None

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from runs import finding, labelling, lifecycle, models
 from runs.models import run
@@ -79,8 +80,11 @@ class Filters:
         """Return these with other values."""
         return replace(self, **other)
 
-    def condition(self, prefix: str = "") -> Q:
-        """Return what a question must be; `prefix` leads to it from another table's rows."""
+    def condition(self, prefix: str = "", *, of_open: bool = False) -> Q:
+        """Return what a question must be; `prefix` leads to it from another table's rows.
+
+        With `of_open` words are looked for in open questions only.
+        """
         found = Q()
         if self.kind:
             found &= Q(**{f"{prefix}kind": self.kind})
@@ -95,15 +99,20 @@ class Filters:
         if self.age:
             found &= Q(**{f"{prefix}opened_at__lt": now.ClockNow() - AGES[self.age][1]})
         if self.q:
-            found &= _found(self.q, prefix)
+            found &= _found(self.q, prefix, of_open=of_open)
         return found
 
 
-def _found(typed: str, prefix: str) -> Q:
+def _found(typed: str, prefix: str, *, of_open: bool) -> Q:
     """Return the condition that a question holds the words that were typed, or is the one of that number."""
     rows = _holding(typed).filter(review__isnull=False)
     number = finding.number(typed)
-    found = Q(**{f"{prefix}pk__in": rows.values("review")})
+    if of_open:
+        # A value of each one, and no set: that the server would make of all that have the words, open or not.
+        holds = rows.filter(review=OuterRef(f"{prefix}pk")).values(held=Value(value=True))[:1]
+        found = Q(Coalesce(Subquery(holds), Value(value=False)))
+    else:
+        found = Q(**{f"{prefix}pk__in": rows.values("review")})
     if number is None:
         return found
     return found | Q(**{f"{prefix}pk": number}) | Q(**{f"{prefix}run": number})

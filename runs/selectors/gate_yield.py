@@ -11,16 +11,22 @@ from runs import lifecycle, models
 from runs.models import scopes
 from runs.selectors import policy_models
 
+MOST = 2_000
+
 
 def by_rule(days: int, user: models.User) -> dict[str, policy_models.Yield]:
-    """Return for each rule's name what came of its questions within so many days, of those they see; one query."""
+    """Return for each rule's name what came of its questions within so many days, of those they see; one query.
+
+    Of very many the newest `MOST` count.
+    """
     status = lifecycle.Review
+    newest = models.Review.objects.filter(
+        scopes.seen(user, "run__agent_version__agent"),
+        kind=lifecycle.ReviewKind.ACTION,
+        opened_at__gte=Now() - datetime.timedelta(days=days),
+    ).order_by("-opened_at")
     rows = (
-        models.Review.objects.filter(
-            scopes.seen(user, "run__agent_version__agent"),
-            kind=lifecycle.ReviewKind.ACTION,
-            opened_at__gte=Now() - datetime.timedelta(days=days),
-        )
+        models.Review.objects.filter(pk__in=newest.values("pk")[:MOST])
         .values("action__rule")
         .annotate(
             asked=Count("id"),

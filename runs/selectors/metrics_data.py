@@ -14,8 +14,8 @@ from typing import Any
 from runs import exact, lifecycle, models
 from runs.selectors import ledger
 
-MOST = 10_000
-WEIGHED, EDITS = 500, 500
+MOST = 2_000
+WEIGHED, EDITS = 200, 200
 """So many of the newest answers are laid beside what there was to read, and so many edits are looked into."""
 LARGE = 1_000_000
 BREAK = 3_600.0

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Count, Subquery
+from django.db.models import Subquery
 from django.db.models.functions import Coalesce
 
 from runs import models, telling
-from runs.selectors import deciding, keyset, notice_words, page_models, settings_page
+from runs.selectors import counting, deciding, keyset, notice_words, page_models, settings_page
 
 SIZE = 25
+UNREAD = 99
+"""So many new ones are counted on every page."""
 ROWS: dict[str, tuple[str, str]] = {
     telling.REVERSIBLE: ("Tier 0 and 1", "Questions about what can be undone"),
     telling.EXTERNAL: ("Tier 2", "Questions about what leaves the house, plans, and what agents ask"),
@@ -122,13 +124,12 @@ def told(viewer: deciding.Viewer, params: Mapping[str, str]) -> ToldPage:
     return ToldPage(rows=shown, page=paging, newest=newest)
 
 
-def unread(user: models.User) -> Coalesce:
-    """Return the number of notices that the person hasn't looked at, as an expression for a query that runs anyway."""
+def unread(user: models.User) -> counting.Counted:
+    """Return the number of notices that the person hasn't looked at, as a part of a query that runs anyway; up to
+    some."""
     seen = models.NoticeSettings.objects.filter(person=user).values("seen")
     fresh = models.Delivery.objects.filter(person=user, channel=telling.PAGE)
-    fresh = fresh.filter(pk__gt=Coalesce(Subquery(seen), 0))
-    counted = fresh.order_by().values("person").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), 0)
+    return counting.Counted.upto(fresh.filter(pk__gt=Coalesce(Subquery(seen), 0)), UNREAD)
 
 
 def wishes(viewer: deciding.Viewer, wish: telling.Wish, *, may_link: bool, outgoing: bool) -> WishPage:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Q
 
 from runs import models, telling
-from runs.selectors import keyset, notice_words, page_models
+from runs.selectors import counting, keyset, notice_words, page_models
 
 SIZE = 25
 
@@ -82,7 +82,7 @@ def page(params: Mapping[str, str]) -> OutgoingPage:
         kinds=tuple((kind, words) for kind, words in telling.KINDS.items() if kind != "test"),
         failed=tuple(_failed(row) for row in found),
         page=paging,
-        waiting=models.Delivery.objects.filter(status="pending").count(),
+        waiting=counting.upto(models.Delivery.objects.filter(status="pending")),
         mail=f"over the mail server {settings.EMAIL_HOST}"
         if settings.EMAIL_HOST
         else "as files into notices/ in the data folder",

@@ -88,6 +88,7 @@ class PolicyPage:
     changes: tuple[edit_page.Shown, ...]
     may_change: bool
     days: int
+    of_newest: int  # so many questions were looked at where there were more; else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> policy_models.Po
         changes=changes,
         may_change=viewer.may(rights.Act.POLICIES),
         days=DAYS,
+        of_newest=gate_yield.MOST if sum(one.asked for one in came.values()) >= gate_yield.MOST else 0,
     )
 
 

@@ -143,8 +143,12 @@ def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q
     snoozed = Q(put_off__until__gt=now.ClockNow())
     awake = Q(put_off__isnull=True) | Q(put_off__until__lte=now.ClockNow())
     here = Q(handover__isnull=True) | Q(handover__to=viewer.user) | Q(due_at__lte=now.ClockNow())
+    # Of open ones, said once more: the server may read all of these at once, and not all that somebody ever gave.
     voted = models.Decision.objects.filter(
-        review=OuterRef("pk"), revision=OuterRef("revision"), person=viewer.user
+        review=OuterRef("pk"),
+        revision=OuterRef("revision"),
+        person=viewer.user,
+        review__status=lifecycle.Review.OPEN,
     )
     open_to_me = Q(~Exists(voted))  # who has answered waits for the others
     return rows, {MINE: own & awake & here & open_to_me & _first(viewer), TEAM: every, SNOOZED: own & snoozed}
@@ -153,7 +157,7 @@ def _tabs(viewer: deciding.Viewer) -> tuple[QuerySet[models.Review], dict[str, Q
 def listed(viewer: deciding.Viewer, chosen: Filters) -> QuerySet[models.Review]:
     """Return the open questions of the chosen tab that the filters leave: what is counted is what is listed."""
     rows, tabs = _tabs(viewer)
-    return rows.filter(tabs[tab(viewer, chosen)] & chosen.condition())
+    return rows.filter(tabs[tab(viewer, chosen)] & chosen.condition(of_open=True))
 
 
 def badge(viewer: deciding.Viewer) -> int:
@@ -174,7 +178,7 @@ def counts(viewer: deciding.Viewer, chosen: Filters | None = None) -> Counts:
     """
     chosen = chosen or Filters()
     rows, tabs = _tabs(viewer)
-    rest = chosen.but(kind="", tier=None, overdue=False).condition()
+    rest = chosen.but(kind="", tier=None, overdue=False).condition(of_open=True)
     conditions = {f"in_{name}": condition for name, condition in tabs.items()}
     conditions |= {"late": Q(due_at__lt=now.ClockNow()), "rest": rest or Q(pk__isnull=False)}
     groups = list(

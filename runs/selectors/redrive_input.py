@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
 from runs import exact, lifecycle, models
 from runs.models import paths
 
@@ -18,16 +21,23 @@ def first_use(run: models.Run) -> int | None:
 
     A model reads the input before each reply. A playbook uses it in the steps whose templates and expressions name it.
     """
-    given, replies = 0, []
-    for line in _lines(
-        run, lifecycle.EntryKind.INPUT, lifecycle.EntryKind.CORRECTION, lifecycle.EntryKind.REPLY
-    ):
-        if line.kind == lifecycle.EntryKind.REPLY:
-            replies.append(line)
-        else:
-            given, replies = line.position, []
     steps = _steps(run) if run.agent_version.provider == "playbook" else None
-    return next((line.position for line in replies if line.position > given and _uses(line, steps)), None)
+    replies = _lines(run, lifecycle.EntryKind.REPLY, after=_given(run))
+    return next((line.position for line in replies if _uses(line, steps)), None)
+
+
+def _given(run: models.Run) -> int:
+    """Return the position of the newest input on the path."""
+    for ancestor, last in reversed(_path(run)):
+        rows = models.Entry.objects.filter(
+            run=ancestor,
+            position__lte=last,
+            kind__in=(lifecycle.EntryKind.INPUT, lifecycle.EntryKind.CORRECTION),
+        )
+        newest = rows.order_by("-position").values_list("position", flat=True).first()
+        if newest is not None:
+            return newest
+    return 0
 
 
 def made_of_it(run: models.Run, *, after: int, until: int) -> tuple[str, ...]:
@@ -35,15 +45,25 @@ def made_of_it(run: models.Run, *, after: int, until: int) -> tuple[str, ...]:
     titles = dict(models.PlanStep.objects.filter(run=run).values_list("key", "title"))
     found = [
         titles.get(str(line.content["step"]), str(line.content["step"]))
-        for line in _lines(run, lifecycle.EntryKind.RESULT)
-        if after < line.position <= until and line.content.get("step")
+        for line in _lines(run, lifecycle.EntryKind.RESULT, after=after, until=until, having='"step":"')
+        if line.content.get("step")
     ]
     return tuple(dict.fromkeys(found))
 
 
-def _lines(run: models.Run, *kinds: str) -> Iterator[models.Entry]:
-    for ancestor, last in [*run.path, [run.pk, run.position]]:
-        rows = models.Entry.objects.filter(run=ancestor, position__lte=last, kind__in=kinds)
+def _path(run: models.Run) -> list[tuple[int, int]]:
+    return [(int(ancestor), int(last)) for ancestor, last in [*run.path, [run.pk, run.position]]]
+
+
+def _lines(
+    run: models.Run, kind: str, *, after: int, until: int | None = None, having: str = ""
+) -> Iterator[models.Entry]:
+    """Give the lines of one kind on the path between two positions, as they are asked for; of those `having` a text."""
+    for ancestor, last in _path(run):
+        end = last if until is None else min(last, until)
+        rows = models.Entry.objects.filter(run=ancestor, position__gt=after, position__lte=end, kind=kind)
+        if having:
+            rows = rows.alias(text=Cast("content", TextField())).filter(text__contains=having)
         yield from rows.order_by("position").iterator(500)
 
 

@@ -7,12 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import (
+    BooleanField,
+    Count,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 from django.db.models.functions import Cast, Coalesce
 
 from runs import labelling, lifecycle, models, rights
 from runs.models import scopes
 from runs.selectors import (
+    counting,
     deciding,
     failure_causes,
     filters,
@@ -37,7 +47,7 @@ FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "stopped": ("Stopped", (lifecycle.Run.CANCELLED,)),
 }
 COUNTED = ("running", "waiting", "paused", "failed")
-"""Only what is still somebody's business is counted: the rest grows for ever."""
+"""Only what is still somebody's business is counted, up to some: the rest grows for ever."""
 
 
 def page(
@@ -123,10 +133,12 @@ def _steps_in(steps: QuerySet[models.PlanStep, Any], states: frozenset[lifecycle
 
 
 def _filters(viewer: deciding.Viewer, only: str, around: Mapping[str, str]) -> tuple[page_models.Choice, ...]:
-    open_statuses = [status for name in COUNTED for status in FILTERS[name][1]]
-    counts = models.Run.objects.filter(scopes.seen(viewer.user), status__in=open_statuses).aggregate(
-        **{name: Count("pk", filter=Q(status__in=FILTERS[name][1])) for name in COUNTED}
-    )
+    rows = models.Run.objects.filter(scopes.seen(viewer.user))
+    asked = {
+        f"in_{name}": counting.Counted.upto(rows.filter(status__in=FILTERS[name][1])) for name in COUNTED
+    }
+    found = models.Installation.objects.annotate(**asked).values_list(*asked).get(pk=1)
+    counts: dict[str, int] = dict(zip(COUNTED, found, strict=True))
     return (
         page_models.Choice(label="All", query=urlencode(around), current=not only),
         *(
@@ -183,9 +195,11 @@ def _attempt(run: Any) -> str:
     )
 
 
-def _takes_back(run: str) -> Exists:
-    """Return whether the run of this name was made for nothing but an undo: its first line says so."""
-    lines = models.Entry.objects.filter(run=OuterRef("pk")).order_by("position")
-    first = Subquery(lines.annotate(text=Cast("content", TextField())).values("text")[:1])
-    runs = models.Run.objects.filter(pk=OuterRef(run)).annotate(first=first)
-    return Exists(runs.filter(first__contains='"code":"undoing"'))
+def _takes_back(run: str) -> Subquery:
+    """Return whether the run of this name was made for nothing but an undo: its first line says so.
+
+    Of this one line, not whether there is such a run: that the server would find out for all runs at once.
+    """
+    lines = models.Entry.objects.filter(run=OuterRef(run)).order_by("position")
+    said = ExpressionWrapper(Q(text__contains='"code":"undoing"'), BooleanField())
+    return Subquery(lines.alias(text=Cast("content", TextField())).annotate(said=said).values("said")[:1])

@@ -82,13 +82,15 @@ def person(user_id: int, viewer: deciding.Viewer) -> team_models.PersonPage | No
 
 
 def _people() -> QuerySet[models.User]:
-    acts = models.AuditEvent.objects.filter(actor=OuterRef("pk")).order_by("-seq").values("at")[:1]
+    # Not "is": then the server may look for everybody's newest act from the end of the chain on.
+    acts = models.AuditEvent.objects.filter(actor__gte=OuterRef("pk"), actor__lte=OuterRef("pk"))
     used = models.ApiToken.objects.filter(person=OuterRef("pk")).order_by().values("person")
     tokens = used.annotate(at=Max("used_at")).values("at")
+    newest = acts.order_by("-actor", "-seq").values("at")[:1]
     return (
         models.User.objects.select_related("invitation")
         .prefetch_related("groups")
-        .annotate(seen_at=Greatest("last_login", Subquery(acts), Subquery(tokens)), now=now.ClockNow())
+        .annotate(seen_at=Greatest("last_login", Subquery(newest), Subquery(tokens)), now=now.ClockNow())
     )
 
 

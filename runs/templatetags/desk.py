@@ -176,6 +176,12 @@ def count(number: int | None) -> str:
 
 
 @register.filter
+def upto(number: int, most: int) -> str:
+    """A whole number that was counted up to some only: of more it says so."""
+    return count(number) if number <= most else f"{count(most)}+"
+
+
+@register.filter
 def seconds(value: float | None) -> str:
     """A duration in the largest two units that matter."""
     if value is None:
