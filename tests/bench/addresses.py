@@ -25,6 +25,7 @@ def everything() -> Iterator[Address]:
     yield from _desk()
     yield from _runs()
     yield from _offices()
+    yield from _limited()
 
 
 def _page(name: str, path: str, who: str = "reviewer") -> Address:
@@ -73,6 +74,25 @@ def _desk() -> Iterator[Address]:
     yield _search("inbox by words", "/inbox/?tab=team&q=", "invoice overdue")
     yield _search("inbox decided, by words", "/inbox/?tab=decided&earlier=1&q=", "invoice")
     yield _search("inbox decided, by customer", "/inbox/?tab=decided&earlier=1&q=", customer)
+
+
+def _limited() -> Iterator[Address]:
+    """Give the lists as somebody sees them who sees one rare agent only."""
+    from tests.bench.seeding import patterns
+
+    who = patterns.LIMITED
+    lists = (
+        "/inbox/?tab=team",
+        "/inbox/?tab=decided&earlier=1",
+        "/runs/",
+        "/runs/?only=done",
+        "/effects/",
+        "/agents/",
+    )
+    for path in lists:
+        yield _page(f"limited, {path}", path, who)
+    yield _search("limited, runs by frequent word", "/runs/?q=", "invoice", who)
+    yield _search("limited, effects by word", "/effects/?q=", "reminder", who)
 
 
 def _runs() -> Iterator[Address]:

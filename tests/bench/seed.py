@@ -135,6 +135,7 @@ def _moulds(database: psycopg.Connection, sizes: patterns.Sizes | None) -> tuple
         database.execute("DELETE FROM runs_tenure")
         database.execute("DELETE FROM runs_auditevent")
         database.execute("UPDATE runs_audithead SET seq = 0, hash = decode(repeat('0', 64), 'hex')")
+    patterns.limit()
     return cast, columns
 
 
@@ -166,9 +167,10 @@ def _write(
     database: psycopg.Connection, casts: Iterator[casting.Cast], columns: dict[str, list[str]]
 ) -> dict[str, int]:
     """Return how many rows of each table were written; one batch is made while the one before it is written."""
+    from runs import models
     from tests.bench.seeding import casting
 
-    caster = casting.Caster(columns)
+    caster = casting.Caster(columns, models.AuditHead.objects.get(pk=1))
     with ThreadPoolExecutor(max_workers=1) as writer:
         under_way: Future[None] | None = None
         for number in itertools.count(1):

@@ -10,7 +10,7 @@ from django.db import connection
 
 from runs import models
 from runs.engine import verifier
-from tests.bench import addresses, seed, serving
+from tests.bench import addresses, plans, seed, serving
 from tests.bench.seeding import patterns
 
 FEW = patterns.Sizes(agents=2, broad=1, huge=160, open=0.02, without=frozenset({"long"}))
@@ -32,8 +32,13 @@ def test_what_is_seeded_holds_in_every_chain_and_opens_on_every_page() -> None:
     verified = verifier.verify()
     assert (verified.runs, verified.entries) == (found.runs, found.rows["runs_entry"])
     people = serving.People()
-    for address in addresses.everything():
-        assert serving.ask(people, address)[0] == 200, address
+    wanted = list(addresses.everything())
+    with serving.statements() as said:
+        for address in wanted:
+            assert serving.ask(people, address)[0] == 200, address
+    assert plans.whole(said) == {}
+    without = serving.Statement("SELECT id FROM runs_run WHERE title = %s", ["Open invoices"], 0.0)
+    assert plans.whole([without]) == {without.text: "runs_run without an index"}
     with pytest.raises(seed.NotEmpty):
         seed.fill(url, 150, free=2**50, sizes=FEW)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from runs import exact
+from runs import exact, models
 from runs.transitions import anchors
 from tests.bench.seeding import rows, words
 from tests.bench.seeding.moulds import Mould
@@ -33,8 +33,8 @@ class Cast:
 class Caster:
     """Makes one cast after the other, with the ids and the audit chain that follow."""
 
-    def __init__(self, columns: Mapping[str, list[str]]) -> None:
-        self.seq, self.head = 0, exact.EMPTY
+    def __init__(self, columns: Mapping[str, list[str]], chain: models.AuditHead) -> None:
+        self.seq, self.head = chain.seq, chain.hash
         self.next = dict.fromkeys(rows.TABLES, 1)
         self.count: dict[str, int] = defaultdict(int)
         self._event_columns = columns[rows.EVENTS]

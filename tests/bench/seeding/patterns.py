@@ -6,11 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from runs import models
+from runs import models, telling
 from runs.demo import setup as demo
 from runs.engine import worker
+from runs.transitions import notice_settings, team
+from runs.transitions.actor import Actor
 from tests.bench.seeding import pieces
 
+LIMITED = "reviewer2"
+"""Sees the runs of one agent only."""
 PASSWORD = "seeded for a measurement"
 """With which the demo's accounts sign in."""
 AGENTS = 24
@@ -18,6 +22,7 @@ BROAD = 6
 """So many of the agents, the busiest, have runs of every kind; the others only the two most frequent ones."""
 _TRADES = ("Receivables", "Renewals", "Returns", "Onboarding", "Suppliers", "Travel", "Claims", "Support")
 _PLACES = ("north", "south", "west")
+_TITLES = tuple(f"{trade} {place}" for place in _PLACES for trade in _TRADES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +64,8 @@ class Sizes:
 def everything(sizes: Sizes) -> Iterator[Pattern]:
     """Give all patterns; each is made when it is asked for, by agents and people that are made first."""
     demo.everything(PASSWORD)
-    names = [
-        f"{_TRADES[number % len(_TRADES)]} {_PLACES[number // len(_TRADES)]}"
-        for number in range(sizes.agents)
-    ]
+    _on_pages_only()
+    names = _TITLES[: sizes.agents]
     weights = [1 / (number + 1) ** 1.2 for number in range(sizes.agents)]
     for kind, one in KINDS.items():
         if kind in sizes.without:
@@ -75,6 +78,22 @@ def everything(sizes: Sizes) -> Iterator[Pattern]:
             share = one.share * weights[number] / whole
             times = math.ceil(one.times * sizes.open)
             yield Pattern(kind=kind, root=run.root_id, share=share, times=times, open=one.open)
+
+
+def _on_pages_only() -> None:
+    """Let people be told on the pages, and no letters wait that nobody sends."""
+    ways = {row: {telling.EMAIL: telling.OFF} for row in telling.ROWS}
+    for person in models.User.objects.all():
+        notice_settings.save(telling.Wish(ways=ways), owner=person)
+
+
+def limit() -> None:
+    """Let one reviewer see the rarest agent only."""
+    rarest = models.Agent.objects.filter(title__in=_TITLES).order_by("-pk")[0]
+    person = models.User.objects.get(username=LIMITED)
+    team.set_scope(
+        f"user {person.pk}", [rarest.name], by=Actor(user=models.User.objects.get(username="admin"))
+    )
 
 
 KINDS: dict[str, Kind] = {
