@@ -12,6 +12,7 @@ class RunsConfig(AppConfig):
 
     def ready(self) -> None:
         from runs import seed  # noqa: PLC0415 needs the models, which are ready only now
+        from runs.engine import handing  # noqa: PLC0415 the same
         from runs.mcp import offering  # noqa: PLC0415 the same
         from runs.tools import registry  # noqa: PLC0415 the same
 
@@ -19,3 +20,4 @@ class RunsConfig(AppConfig):
         post_migrate.connect(seed.after_migrate, sender=self, dispatch_uid="runs.seed")
         registry.autodiscover()
         offering.offer()
+        handing.offer()

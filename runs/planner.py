@@ -58,6 +58,7 @@ class ToolFacts:
 
     protection: str
     key_window: datetime.timedelta
+    hands_off: bool = False  # its effect is another run, which is waited for and never sent again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,11 @@ class Situation:
     left: Mapping[str, int] = field(default_factory=dict)
     room: int | None = None  # so many new questions may be opened; None: it wasn't asked
 
+    def handed(self, call: CallState) -> bool:
+        """Return whether the call is work in another run's hands."""
+        facts = self.tools.get(call.tool)
+        return call.status == lifecycle.Action.INTENT and facts is not None and facts.hands_off
+
     def lacks(self, need: Mapping[str, int]) -> bool:
         """Return whether the run's advance doesn't cover `need`; what isn't limited isn't in `left`."""
         return any(self.left[measure] < amount for measure, amount in need.items() if measure in self.left)
@@ -113,7 +119,7 @@ def next_move(now: Situation) -> Move:
     calls = now.state.open_calls()
     alarms: list[tuple[datetime.datetime, str]] = []
     for call in calls:
-        if call.status == lifecycle.Action.INTENT:
+        if call.status == lifecycle.Action.INTENT and not now.handed(call):
             found = settle(now, call)
             if isinstance(found, Later):
                 alarms.append((found.at, found.reason))
@@ -185,8 +191,10 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
     if any(call.is_read or call.status == lifecycle.Action.APPROVED for call in paused):
         alarms.append((now.now + SWITCH_LOOK, "switch"))
     if alarms or any(not call.is_control or call.asks for call in calls):
-        blocked = any(call.id in now.blocked for call in calls)
-        return _rest(alarms, "blocked" if blocked else "review")
+        if any(call.id in now.blocked for call in calls):
+            return _rest(alarms, "blocked")
+        asks = any(not now.handed(call) and not (call.is_control and not call.asks) for call in calls)
+        return _rest(alarms, "review" if asks else "child")
     if now.failed_step:
         return Fail(cause=now.failed_step)
     if calls:

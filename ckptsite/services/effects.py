@@ -11,7 +11,8 @@ from ckptsite.services import postgres
 _OPEN = """
     select count(*), max(run.lease_until), extract(epoch from max(run.lease_until) - clock_timestamp())
     from runs_action action join runs_run run on run.id = action.run_id
-    where action.status = 'intent' and run.lease_until > clock_timestamp()
+    where action.status = 'intent' and starts_with(action.tool, 'hand_off.') is false
+      and run.lease_until > clock_timestamp()
 """
 
 

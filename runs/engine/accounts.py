@@ -64,7 +64,9 @@ class Books:
             else:
                 last.pop(account.pk, None)
                 found[account.root_id].add(account.measure)
-                spent = self.settled[account.root_id][account.measure]
+                spent = self.settled[account.root_id][account.measure] + self.days.pop(
+                    account.pk, 0
+                )  # of children
                 if account.spent != spent:
                     raise Broken(
                         f"{what}: it counts {account.spent} as spent, the logs of its runs say {spent}"

@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, models, planner, points, redaction, state
-from runs.engine import carrying, keeping, origin, outside, preparing, secrets, verdicts
+from runs.engine import carrying, handing, keeping, origin, outside, preparing, secrets, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -54,6 +54,8 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     if right is None:
         return None
     call, tool, intent = effect.call, effect.tool, right.intent
+    if tool.hands_to:
+        return None  # the intent has made the child; its end is the receipt
     origin.remember(run=front.run.pk, action=intent.action_id, attempt=intent.attempt, key=intent.key)
     log.info("intent", action_id=intent.action_id, tool=tool.name, attempt=intent.attempt)
     # A tool that outlives its deadline takes this process with it before the horizon, after which others may conclude
@@ -102,7 +104,8 @@ def _right(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> Right 
     began = time.monotonic()
     wish = _wish(front, effect, beat)
     # What was released before a database was restored may have been sent by then: that is the long way's business.
-    started = carrying.start(front, wish) if front.policy.restored_at is None else None
+    plain = front.policy.restored_at is None and wish.hands_to is None
+    started = carrying.start(front, wish) if plain else None
     if started is not None:
         return Right(intent=started[1], began=began, following=started[0])
     if front.pending is not None:
@@ -114,7 +117,8 @@ def _right(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> Right 
     try:
         given = steps.intent(front.claim, wish, seen=front.situation.inbox)
     except keeping.AWAY as error:
-        keeping.never_sent(front.claim, effect.call, attempt=effect.action.attempt + 1)
+        if wish.hands_to is None:  # a child that was made is there all the same
+            keeping.never_sent(front.claim, effect.call, attempt=effect.action.attempt + 1)
         raise Changed("the answer to the commit of an intent was lost") from error
     return None if given is None else Right(intent=given, began=began, following=None)
 
@@ -143,6 +147,20 @@ def _wish(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> steps.W
         key_window=tool.key_window.total_seconds(),
         rule=verdict.rule,
         quorum=int(verdict.terms.get("quorum") or 1),
+        hands_to=_hands_to(front, action, tool, effect.args),
+    )
+
+
+def _hands_to(
+    front: frontiers.Frontier, action: models.Action, tool: Tool, args: Any
+) -> steps.HandsTo | None:
+    if not tool.hands_to:
+        return None
+    return steps.HandsTo(
+        agent=tool.hands_to,
+        input=args.input,
+        subject=args.subject,
+        earlier=handing.earlier(front.run, action),
     )
 
 

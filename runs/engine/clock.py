@@ -15,6 +15,7 @@ from runs.transitions import (
     api_calls,
     attempts,
     chain_checks,
+    children,
     clocks,
     effect_words,
     judging,
@@ -39,6 +40,8 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     clocks.escalate()
     ladders.climb()
     clocks.wake_snoozed()
+    children.stop_below()
+    children.give_back()
     clocks.wake_stranded()
     room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
     unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]

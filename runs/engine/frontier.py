@@ -263,7 +263,9 @@ def tools(
             tool = registry.get(call.tool)
         except registry.UnknownTool:
             continue
-        found[call.tool] = planner.ToolFacts(protection=tool.protection, key_window=tool.key_window)
+        found[call.tool] = planner.ToolFacts(
+            protection=tool.protection, key_window=tool.key_window, hands_off=bool(tool.hands_to)
+        )
     return found
 
 

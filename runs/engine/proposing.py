@@ -16,6 +16,7 @@ from runs.engine import (
     asking,
     carrying,
     gates,
+    handing,
     history,
     modelling,
     outside,
@@ -229,6 +230,8 @@ def check(
         return _refused(call, arguments, f"{call.tool}: {modelling.PLAN_FIRST}")
     arguments = exact.stored(text)
     args = tool.parse(arguments)
+    if tool.hands_to and (unfit := handing.refusal(front.run, tool.hands_to)):
+        return _refused(call, arguments, f"{call.tool}: {unfit}")
     if unfit := secret_names.refusal(arguments, agent=front.agent.name, tool=tool.name):
         return _refused(call, arguments, unfit)
     identity = exact.kept(exact.canonical(tool.identity_of(args)))

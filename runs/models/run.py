@@ -61,13 +61,22 @@ class Run(models.Model):
     stop_reason = models.TextField(blank=True)
     stop_at = models.DateTimeField(null=True)
 
-    # A run that another one handed work to. Nothing of another run is written: a parent asks for its closed children,
-    # a child reads a stop along its parents.
+    # A run that another one handed work to. Where both are locked, the parent is first.
     parent = models.ForeignKey(
-        "self", null=True, on_delete=models.PROTECT, related_name="children", db_index=False
+        "self",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="children",
+        db_index=False,
+        db_constraint=False,  # whose check would lock the parent while its child is: the wrong way round
     )
     handed_by = models.ForeignKey(
-        "runs.Occurrence", null=True, on_delete=models.PROTECT, related_name="handed", db_index=False
+        "runs.Occurrence",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="handed",
+        db_index=False,
+        db_constraint=False,  # the same
     )
     returned = models.BooleanField(default=False)  # its end stands in its parent's log
     root = models.ForeignKey("self", on_delete=models.PROTECT, related_name="lineage")

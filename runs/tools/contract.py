@@ -164,6 +164,9 @@ class Tool:
     timeout: ClassVar[timedelta | None] = None
     identity: ClassVar[tuple[str, ...] | None] = None
     decisive: ClassVar[tuple[str, ...]] = ()
+    hands_to: ClassVar[str] = (
+        ""  # the agent that work is handed to: the intent makes its run, nothing is sent
+    )
     open_world: ClassVar[bool] = (
         False  # reaches what nobody here has named, such as the web; policy can match it
     )

@@ -160,6 +160,7 @@ def wake_stranded() -> int:
             " AND NOT EXISTS ("
             " SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
             " WHERE a.run_id = r.id AND o.state IN ('open', 'unknown'))"
+            " AND NOT EXISTS (SELECT 1 FROM runs_run c WHERE c.parent_id = r.id AND NOT c.returned)"
             " OR EXISTS (SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
             " WHERE a.run_id = r.id AND a.status IN ('held', 'approved') AND o.state NOT IN ('open', 'unknown'))"
             " OR EXISTS (SELECT 1 FROM runs_review v WHERE v.id = r.budget_review_id AND v.run_id <> r.id"

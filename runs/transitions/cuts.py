@@ -100,6 +100,9 @@ def branch(
     number: int,
     version: models.AgentVersion | None = None,
     budget: Mapping[str, Any] | None = None,
+    parent: models.Run | None = None,
+    handed_by: models.Occurrence | None = None,
+    returned: bool = False,
 ) -> models.Run:
     """Return the new run `number`, queued, with its first lines: where it comes from, and the corrected input.
 
@@ -130,6 +133,9 @@ def branch(
         start_token=token,
         budget=source.budget if budget is None else dict(budget),
         created_by=user,
+        parent=parent,
+        handed_by=handed_by,
+        returned=returned,
         position=line.position,
         head=line.head,
         checkpoint_number=line.number,

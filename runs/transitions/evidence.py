@@ -27,23 +27,36 @@ def append(
     run_id = models.Action.objects.values_list("run_id", flat=True).get(pk=action_id)
     with committing("evidence"):
         run = inbox.lock(run_id)
-        action = models.Action.objects.select_for_update().get(pk=action_id)
-        action.evidence_number += 1
-        action.save(update_fields=["evidence_number"])
-        row = models.Evidence.objects.create(
-            action=action,
-            number=action.evidence_number,
-            attempt=attempt,
-            outcome=outcome,
-            source=source,
-            content=content,
-        )
-        inbox.leave(run, models.Fact.Kind.EVIDENCE, {"evidence": row.pk}, by=None, mover="V")
-        compare(run, action, row)
-        content = {"evidence": row.pk, "digest": digest(row)}
-        audit.append(LEFT, actor=ENGINE, run=run, subject=f"action {action.pk}", content=content)
-        hints.changed(run.pk, inbox=True)
-        return row
+        return leave(run, action_id, attempt=attempt, outcome=outcome, source=source, content=content)
+
+
+def leave(
+    run: models.Run,
+    action_id: int,
+    *,
+    attempt: int,
+    outcome: str,
+    source: str,
+    content: dict[str, Any],
+) -> models.Evidence:
+    """Return the evidence as `append` does; the caller has locked the run, and commits."""
+    action = models.Action.objects.select_for_update().get(pk=action_id)
+    action.evidence_number += 1
+    action.save(update_fields=["evidence_number"])
+    row = models.Evidence.objects.create(
+        action=action,
+        number=action.evidence_number,
+        attempt=attempt,
+        outcome=outcome,
+        source=source,
+        content=content,
+    )
+    inbox.leave(run, models.Fact.Kind.EVIDENCE, {"evidence": row.pk}, by=None, mover="V")
+    compare(run, action, row)
+    told = {"evidence": row.pk, "digest": digest(row)}
+    audit.append(LEFT, actor=ENGINE, run=run, subject=f"action {action.pk}", content=told)
+    hints.changed(run.pk, inbox=True)
+    return row
 
 
 def digest(row: models.Evidence) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.conf import settings
+from django.db import transaction
 
 from runs import hints, lifecycle, models, rights
 from runs.transitions import attempts, audit, clock_time, inbox, log, texts
@@ -99,6 +102,31 @@ def stop(run_id: int, *, reason: str, by: Actor) -> models.Run:
         return run
 
 
+def stop_child(run_id: int) -> bool:
+    """Return whether a run was told to stop because the one that handed it its work was, in the name of who said so."""
+    with committing("stop_child"):
+        run = inbox.lock(run_id)
+        parent = run.parent
+        if (
+            run.status in lifecycle.RUN_ENDED
+            or run.stop_at is not None
+            or parent is None
+            or parent.stop_by is None
+        ):
+            return False
+        reason = f"Run {parent.pk}, which handed this over, was stopped: {parent.stop_reason}"
+        _write_stop(run, reason=reason, by=Actor(user=parent.stop_by, channel="engine"))
+        hints.changed(run.pk)
+        return True
+
+
+def _stop_below(run_id: int) -> None:
+    """Stop the children before the stop is acknowledged, and theirs; the clock finds who is left out in a crash."""
+    children = models.Run.objects.filter(parent=run_id, stop_at__isnull=True, superseded_by__isnull=True)
+    for child in children.exclude(status__in=lifecycle.RUN_ENDED).order_by("pk").values_list("pk", flat=True):
+        stop_child(child)
+
+
 def may_stop(by: Actor) -> models.User:
     """Return who asks for a stop. Refuses NotYours without the right."""
     return _entitled(by, rights.Act.STOP, "stop")
@@ -106,7 +134,12 @@ def may_stop(by: Actor) -> models.User:
 
 def ask_stop(run: models.Run, *, reason: str, by: Actor) -> None:
     """Write the stop on a run that the caller's transaction has locked: open, and not being stopped yet."""
-    user = may_stop(by)
+    may_stop(by)
+    _write_stop(run, reason=reason, by=by)
+
+
+def _write_stop(run: models.Run, *, reason: str, by: Actor) -> None:
+    user = by.user
     run.stop_by, run.stop_reason, run.stop_at = user, reason, clock_time.now()
     run.hold_by, run.hold_reason, run.hold_right, run.remind_at = None, "", "", None
     if run.status == lifecycle.Run.PAUSED:
@@ -120,6 +153,7 @@ def ask_stop(run: models.Run, *, reason: str, by: Actor) -> None:
     audit.append(
         "run.stop_asked", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.stop_reason}
     )
+    transaction.on_commit(partial(_stop_below, run.pk))
 
 
 def _entitled(by: Actor, act: rights.Act, word: str) -> models.User:

@@ -106,6 +106,9 @@ def redrive(
                 number=number,
                 version=version,
                 budget=budget if raises else None,
+                parent=old.parent,
+                handed_by=old.handed_by,
+                returned=old.returned,
             )
             if hold:
                 holds.hold_new(new, reason=HELD, by=by)

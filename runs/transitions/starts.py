@@ -64,7 +64,7 @@ def start_run(
     title = texts.typed(title, "title")[:200] or agent.title
     try:
         with committing("start"):
-            run = _create(wanted, text=text, title=title, user=user, token=token, mode=mode, labels=labelled)
+            run = create(wanted, text=text, title=title, user=user, token=token, mode=mode, labels=labelled)
             content = {"agent": str(wanted), "input": run.input_digest, "root": run.root_id,
                        "budget": run.budget}  # fmt: skip
             if mode == models.Run.Mode.DRY_RUN:
@@ -120,7 +120,7 @@ def _same(run: models.Run, agent_name: str, user: models.User, mode: str) -> mod
     return run
 
 
-def _create(
+def create(
     version: models.AgentVersion,
     *,
     text: str,
@@ -129,7 +129,10 @@ def _create(
     token: str,
     mode: str,
     labels: dict[str, str],
+    parent: models.Run | None = None,
+    handed_by: models.Occurrence | None = None,
 ) -> models.Run:
+    """Return a new run with its first line, in the caller's transaction, which says in the audit chain who made it."""
     now = clock_time.now()
     number = next_id()
     run = models.Run(
@@ -149,6 +152,8 @@ def _create(
         start_token=token,
         budget=version.budget,
         created_by=user,
+        parent=parent,
+        handed_by=handed_by,
     )
     run.save(force_insert=True)
     lines = log.Log(run)

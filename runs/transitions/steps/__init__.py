@@ -7,6 +7,7 @@ from runs.transitions.steps._statement import Claim
 from runs.transitions.steps.claim import claim, renew
 from runs.transitions.steps.end import cancel, fail, finish
 from runs.transitions.steps.fold_in import fold_in
+from runs.transitions.steps.handing import HandsTo
 from runs.transitions.steps.intent import Intent, Wish, intent
 from runs.transitions.steps.lost_calls import book_call
 from runs.transitions.steps.park import later, pause, wait
@@ -28,6 +29,7 @@ __all__ = [
     "Change",
     "Checked",
     "Claim",
+    "HandsTo",
     "Intent",
     "Mark",
     "OneStatement",

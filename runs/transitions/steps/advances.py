@@ -72,17 +72,16 @@ def take(
     used = run.counted(working=_working(run, now))
     wanted = _wanted(run, used, now, set_for)
     scopes = {key[:3] for key in wanted}
-    if (
-        run.root_id != run.pk
-    ):  # a later attempt is bound by its lineage's limits, whatever its own budget says
-        scopes.add((run.root_id, None, None))
+    # A later attempt is bound by its lineage's limits, whatever its own budget says, and a child by its parents'.
+    roots = {run.root_id, *_above(run)}
+    scopes |= {(root, None, None) for root in roots if root != run.pk}
     if not scopes and not run.advance:
         run.advance = {}
         return None
     accounts = _locked(run, scopes, wanted)
     _settle(run, used, accounts, book)
     # A day's limit binds while it is in force; what is left of a lifted one is only settled.
-    current = [row for row in accounts if row.root_id == run.root_id or _key(row) in wanted]
+    current = [row for row in accounts if row.root_id in roots or _key(row) in wanted]
     short = _short(current, need)
     if short is None:
         run.advance = {}
@@ -101,6 +100,15 @@ def give_back(run: models.Run, book: log.Log) -> None:
         _settle(run, run.counted(), accounts, book)
         _write(accounts)
     run.advance = None
+
+
+def _above(run: models.Run) -> list[int]:
+    """Return the lineages of the runs above this one: what it uses is used up for them too."""
+    found, above = [], run.parent
+    while above is not None:
+        found.append(above.root_id)
+        above = above.parent
+    return found
 
 
 def count_call(run: models.Run, tool: str) -> None:
@@ -220,12 +228,12 @@ def _settle(
             account.spent += spent
             account.advanced -= held["amount"]
             account.over += max(0, spent - held["amount"])
-            if account.day is not None and spent:
+            if account.root_id != run.root_id and spent:
                 days.append([number, spent, held["amount"]])
     run.advance = None
     if (
         days and book is not None
-    ):  # a lineage's account is counted from its logs; on which day it was, only this tells
+    ):  # its lineage's account is counted from its logs; on which day it was, and for whom, only this tells
         book.append(lifecycle.EntryKind.NOTE, {"code": SETTLED, "accounts": days})
 
 

@@ -13,7 +13,7 @@ from runs.models import columns
 from runs.state import CallId
 from runs.transitions import clock_time, log, restores, rows, undoing
 from runs.transitions.refusals import Changed
-from runs.transitions.steps import absorbing, blocking, occurrences, settle
+from runs.transitions.steps import absorbing, blocking, handing, occurrences, settle
 from runs.transitions.steps._statement import Claim, Work, fenced
 
 
@@ -32,6 +32,7 @@ class Wish:
     precondition: Any = None
     rule: str = ""
     quorum: int = 1
+    hands_to: handing.HandsTo | None = None
 
 
 CHANGED = "the world changed since it was approved"
@@ -79,6 +80,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
     """
     with fenced(claim, "intent", seen=seen) as work:
         run = work.run
+        before = handing.lock_earlier(wish.hands_to)
         (installation,), released = columns.together(
             columns.asked(models.Installation, "id = $1", [columns.number(1)]),
             columns.asked(models.Review, _RELEASE, [columns.number(part) for part in (run.pk, *wish.call)]),
@@ -115,8 +117,10 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             why = "it was done before, and may be done once more only if a person says so"
             _not_now(work, action, review, why, wish)
             return None
-        assumed = restores.suspect(action, installation.restored_at)
+        assumed = wish.hands_to is None and restores.suspect(action, installation.restored_at)
         begun = start(work, action, review, wish, found)
+        if wish.hands_to is not None:
+            handing.begin(work, action, wish.hands_to, before)
         if assumed:
             restores.assume_sent(intent_of=action)
             return None  # nothing is sent: what came of it is found out first

@@ -1,0 +1,98 @@
+"""A hand-off's effect: the intent's own commit makes the child, so it is never in doubt (rule 1.10).
+
+The parent is locked before the child, here and where the child's end is given back; nobody locks them the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runs import exact, hints, lifecycle, models
+from runs.transitions import audit, cuts, inbox, indexing, starts
+from runs.transitions.actor import ENGINE
+from runs.transitions.refusals import Changed
+from runs.transitions.steps._statement import Work
+
+FIRST = 1
+"""The checkpoint at which a run is created: work that is handed over once more begins there again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandsTo:
+    """To which agent what is handed; `earlier` is the last attempt of the same work, if it came to nothing."""
+
+    agent: str
+    subject: str
+    input: Mapping[str, Any]
+    earlier: int | None = None
+
+
+def lock_earlier(wish: HandsTo | None) -> models.Run | None:
+    """Return the earlier attempt, locked right after its parent. Refuses Changed when it isn't the last, or goes on."""
+    if wish is None or wish.earlier is None:
+        return None
+    run = inbox.lock(wish.earlier)
+    if run.superseded_by_id is not None or run.status not in lifecycle.RUN_ENDED:
+        raise Changed(f"run {run.pk} goes on with the same work")
+    return run
+
+
+def begin(work: Work, action: models.Action, wish: HandsTo, earlier: models.Run | None) -> models.Run:
+    """Return the child: the first attempt of a lineage of its own, or the next one after `earlier`.
+
+    The next attempt begins anew with the input that it is given now; what its lineage has done is absorbed.
+    """
+    parent, occurrence = work.run, action.occurrence
+    assert occurrence is not None
+    agent = models.Agent.objects.select_related("current").get(name=wish.agent)
+    assert agent.current is not None
+    token = f"handed-{exact.digest_of([occurrence.root_id, occurrence.key])[:48]}"
+    content: dict[str, Any] = {"parent": parent.pk, "occurrence": occurrence.pk}
+    if earlier is None:
+        child = starts.create(
+            agent.current,
+            text=exact.canonical(dict(wish.input)),
+            title=f"{agent.title}: {wish.subject}"[:200],
+            user=parent.created_by,
+            token=token,
+            mode=parent.mode,
+            labels=parent.labels,
+            parent=parent,
+            handed_by=occurrence,
+        )
+        indexing.run(child, agent)
+        act = "run.started"
+        content["agent"] = str(agent.current)
+        if parent.labels:
+            content["labels"] = parent.labels
+    else:
+        number = cuts.next_number()
+        earlier.superseded_by_id = number
+        earlier.returned = True
+        earlier.save(update_fields=["superseded_by", "returned"])
+        corrected = None if exact.digest_of(dict(wish.input)) == earlier.input_digest else dict(wish.input)
+        child = cuts.branch(
+            cuts.find(earlier, FIRST),
+            root=earlier.root_id,
+            mode=models.Run.Mode.LIVE,
+            code="redriven",
+            title=earlier.title,
+            user=parent.created_by,
+            token=token,
+            reason=f"Run {parent.pk} hands it over once more.",
+            input=corrected,
+            content={"supersedes": earlier.pk},
+            number=number,
+            version=agent.current,
+            parent=parent,
+            handed_by=occurrence,
+        )
+        act = "run.redriven"
+        content |= {"supersedes": earlier.pk, "path": child.path, "mode": child.mode}
+    told = {**content, "root": child.root_id, "input": child.input_digest, "budget": child.budget}
+    audit.append(act, actor=ENGINE, run=child, subject=f"run {child.pk}", content=told)
+    hints.wake(child.pk)
+    hints.changed(child.pk)
+    return child
