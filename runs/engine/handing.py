@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 from django.db.models import QuerySet
 
 from runs import models
 from runs.tools import contract, handing, registry
 from runs.transitions.refusals import Changed
+
+FRESH = 1.0
+"""So many seconds what was read counts, as with the tools of other sources."""
 
 
 class Offering:
@@ -14,21 +20,35 @@ class Offering:
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, str], contract.Tool] = {}
+        self._known: dict[str, contract.Tool] = {}
+        self._read = float("-inf")
+        self._lock = threading.Lock()
 
     def find(self, name: str) -> contract.Tool | None:
         """Return the tool that hands to an agent, or None where there is no such agent."""
         if not name.startswith(handing.PREFIX):
             return None
-        agent = _agents().filter(name=name.removeprefix(handing.PREFIX)).first()
-        return None if agent is None else self._tool(agent)
+        found = self._now().get(name)
+        if found is None:  # it may have been made a moment ago
+            agent = _agents().filter(name=name.removeprefix(handing.PREFIX)).first()
+            return None if agent is None else self._tool(agent)
+        return found
 
     def all(self) -> tuple[contract.Tool, ...]:
         """Return all of them."""
-        return tuple(self._tool(agent) for agent in _agents().order_by("name"))
+        return tuple(self._now().values())
 
     def longest_timeout(self) -> float:
         """Return 0.0: nothing is sent."""
         return 0.0
+
+    def _now(self) -> dict[str, contract.Tool]:
+        with self._lock:
+            if time.monotonic() - self._read > FRESH:
+                found = [self._tool(agent) for agent in _agents().order_by("name")]
+                self._known = {tool.name: tool for tool in found}
+                self._read = time.monotonic()
+            return self._known
 
     def _tool(self, agent: models.Agent) -> contract.Tool:
         assert agent.current is not None

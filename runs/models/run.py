@@ -175,6 +175,7 @@ class Run(models.Model):
                 name="runs_run_unreturned",
                 condition=Q(parent__isnull=False, returned=False),
             ),
+            models.Index(fields=["parent"], name="runs_run_handed", condition=Q(parent__isnull=False)),
             models.Index(fields=["id"], name="runs_run_offered", condition=Q(offered__isnull=False)),
             models.Index(fields=["status", "-id"], name="runs_run_by_status"),
             models.Index(fields=["agent_version", "-id"], name="runs_run_of_version"),

@@ -9,8 +9,8 @@ Every provider may make the control calls in CONTROL besides tool calls. `plan` 
 - {"done": ["<id>", ...]} marks these done, which no call of a tool does.
 
 Each step is {"id", "title", "body"}. `finish` ends the run: {"summary": "...", "result": ...}. `ask_human` asks a
-person: {"question": "...", "schema": {...}}; its result is a value that fits the JSON Schema (a text where there is
-none), or words why there is no answer.
+person: {"question": "...", "schema": {...}, "to": "a group"}; its result is a value that fits the JSON Schema (a text
+where there is none), or words why there is no answer.
 """
 
 from __future__ import annotations

@@ -72,7 +72,14 @@ def tools(output_schema: Mapping[str, Any] | None) -> tuple[prompts.Tool, ...]:
                 "type": "object",
                 "additionalProperties": False,
                 "required": ["question"],
-                "properties": {"question": {"type": "string"}, "schema": {"type": "object"}},
+                "properties": {
+                    "question": {"type": "string"},
+                    "schema": {"type": "object"},
+                    "to": {
+                        "type": "string",
+                        "description": "The group of people who should answer, if it matters.",
+                    },
+                },
             },
         ),
         prompts.Tool(

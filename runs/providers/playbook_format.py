@@ -58,6 +58,7 @@ SCHEMA: dict[str, Any] = {
                     "properties": {
                         "question": {"type": "string", "minLength": 1},
                         "schema": {"type": "object"},
+                        "to": {"type": "string", "minLength": 1},
                     },
                 },
                 "finish": {
@@ -148,9 +149,11 @@ def _check_finish(raw: Mapping[str, Any], finish: Any) -> None:
 
 
 def _check_ask(raw: Mapping[str, Any], ask: Any) -> None:
-    known = isinstance(ask, Mapping) and set(ask) <= {"question", "schema"}
+    known = isinstance(ask, Mapping) and set(ask) <= {"question", "schema", "to"}
     if not known or not isinstance(ask.get("question"), str) or not ask["question"].strip():
-        raise BadPlaybook("'ask' must have a 'question' (a text), and may have a 'schema'.")
+        raise BadPlaybook(
+            "'ask' must have a 'question' (a text), and may have a 'schema' and a group that it goes 'to'."
+        )
     if "with" in raw or "each" in raw:
         raise BadPlaybook("'ask' takes neither 'with' nor 'each'.")
     try:

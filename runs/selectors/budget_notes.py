@@ -10,7 +10,7 @@ from runs import lifecycle, measures
 _RAISED = ("Raised the limit", "shield-check", "good")
 _CODES = {
     "budget": ("Asked for a higher limit", "hourglass", "ask"),
-    "settled": ("Counted towards the limits of the day", "activity", "quiet"),
+    "settled": ("Counted towards common limits", "activity", "quiet"),
     "lost_call": ("Counted a call whose answer was lost, as estimated", "activity", "quiet"),
     "unusable_reply": ("Counted an answer that could not be used", "activity", "quiet"),
     "late_usage": ("Counted what a lost call really used", "activity", "quiet"),

@@ -71,6 +71,8 @@ class Run(RunLine):
     input_digest: str
     paused: Said | None
     stop_asked: Said | None
+    parent: int | None
+    children: tuple[int, ...]
     checkpoint: int
     position: int
     head: str

@@ -90,6 +90,8 @@ def run(row: models.Run) -> record_models.Run:
         input_digest=row.input_digest,
         paused=_said(row.hold_by, row.hold_reason),
         stop_asked=_said(row.stop_by, row.stop_reason),
+        parent=row.parent_id,
+        children=_children(row),
         checkpoint=row.checkpoint_number,
         position=row.position,
         head=row.head,
@@ -99,6 +101,12 @@ def run(row: models.Run) -> record_models.Run:
         summary=row.summary,
         error=row.error,
     )
+
+
+def _children(row: models.Run) -> tuple[int, ...]:
+    """Return the current attempts of what the run, or an earlier attempt of it, has handed over."""
+    rows = models.Run.objects.filter(parent__root=row.root_id, superseded_by__isnull=True)
+    return tuple(rows.order_by("pk").values_list("pk", flat=True))
 
 
 def log(row: models.Run, *, after: int, limit: int) -> record_models.Entries:

@@ -18,6 +18,7 @@ from runs.selectors import (
     now,
     page_models,
     queue,
+    run_family,
     run_limits,
     run_log,
     run_models,
@@ -67,6 +68,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
     version = run.agent_version
     accounts = run_limits.accounts(run, moment)
     ended = run.status in lifecycle.RUN_ENDED
+    family, other = run_family.of(run, viewer), _beside(run)
     return run_models.RunHeader(
         run_id=run.pk,
         title=run.title,
@@ -74,6 +76,7 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         agent_name=version.agent.name,
         agent_version=version.number,
         status=run.status,
+        standing=words.standing(run),
         sentence=waits(run)
         or words.sentence(
             run,
@@ -115,8 +118,10 @@ def header(run: models.Run, viewer: deciding.Viewer, *, tab: str) -> run_models.
         ),
         may_redrive=viewer.may(rights.Act.REDRIVE),
         retry=run_retry.of(asked, viewer),
-        lineage=_lineage(run),
-        beside=_beside(run),
+        lineage=_lineage(run, other),
+        parent=run.parent_id if any(one.run_id == run.parent_id for one in family) else None,
+        family=family,
+        beside=other,
         labels=labelling.written(run.labels),
         lost=_lost(run),
         last_good=failures.last_good(run) if run.status == lifecycle.Run.FAILED else None,
@@ -246,9 +251,9 @@ def _taken_back(run: models.Run) -> str:
     return f" Taken back afterwards: {', '.join(found[:UNDONE_SHOWN])}{more}." if found else ""
 
 
-def _lineage(run: models.Run) -> run_models.Lineage | None:
+def _lineage(run: models.Run, other: int | None) -> run_models.Lineage | None:
     """Return what this attempt is to another one, which its words name; None where it stands alone."""
-    other, said = _beside(run), ""
+    said = ""
     if run.mode == models.Run.Mode.DRY_RUN:
         said = "Tried out beside run {}"
     elif run.superseded_by_id is not None:

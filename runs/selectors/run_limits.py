@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs import lifecycle, measures, models
-from runs.selectors import budgets_page, now, run_models
+from runs.selectors import budgets_page, now, usage_models
 
 WARN = budgets_page.WARN
 _HAVE = {
@@ -30,7 +30,7 @@ def accounts(run: models.Run, moment: datetime.datetime) -> tuple[models.Account
     return tuple(sorted(rows, key=lambda row: (*_place(row), measures.place(row.measure))))
 
 
-def lines(run: models.Run) -> tuple[run_models.Limit, ...]:
+def lines(run: models.Run) -> tuple[usage_models.Limit, ...]:
     """Return one line for each limit, the run's own first."""
     moment = models.Installation.objects.annotate(now=now.ClockNow()).values_list("now", flat=True).get(pk=1)
     return tuple(_line(row, run) for row in accounts(run, moment))
@@ -63,7 +63,7 @@ def _unsettled(row: models.Account, run: models.Run) -> int:
     return run.counted()[row.measure] - int(held["base"]) if row.pk in held.get("accounts", ()) else 0
 
 
-def _line(row: models.Account, run: models.Run) -> run_models.Limit:
+def _line(row: models.Account, run: models.Run) -> usage_models.Limit:
     unsettled = _unsettled(row, run)
     used = row.spent + unsettled
     reserved = max(0, row.advanced - unsettled)
@@ -76,4 +76,4 @@ def _line(row: models.Account, run: models.Run) -> run_models.Limit:
     sentence = f"{have} used {of} ({percent} %){holds}; {measures.amount(row.measure, left)} left."
     if percent >= WARN:
         sentence = f"{'Used' if percent >= 100 else 'Nearly used'} up: {sentence}"
-    return run_models.Limit(sentence=sentence, warn=percent >= WARN)
+    return usage_models.Limit(sentence=sentence, warn=percent >= WARN)

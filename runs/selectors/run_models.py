@@ -66,6 +66,20 @@ class Lineage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Relative:
+    """One line of the tree of runs that work was handed to; `depth` from 0, that of the run which began it."""
+
+    run_id: int
+    title: str
+    agent: str
+    status: str
+    depth: int
+    asked: int  # open questions
+    cost: decimal.Decimal | None
+    this: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunHeader:
     run_id: int
     title: str
@@ -73,6 +87,7 @@ class RunHeader:
     agent_name: str
     agent_version: int
     status: str
+    standing: str  # the status as it is told
     sentence: str  # "Waiting for approval of 2 e-mails since 12:04."
     error: str  # why it failed
     trouble: str  # why its last try came to nothing, while it is tried again
@@ -100,6 +115,8 @@ class RunHeader:
     may_redrive: bool = False
     retry: Retry | None = None
     lineage: Lineage | None = None  # what it is to another attempt
+    parent: int | None = None  # the run that handed it its work
+    family: tuple[Relative, ...] = ()
     beside: int | None = None  # an attempt of the same work to compare it with
     last_good: int | None = None  # the newest checkpoint before a failure
     labels: tuple[str, ...] = ()  # "team=dunning"
@@ -262,31 +279,3 @@ class EffectsPage:
     page: page_models.Page
     token: str
     draft: UndoDraft
-
-
-@dataclass(frozen=True, kw_only=True)
-class UsageRow:
-    label: str
-    calls: int
-    tokens_in: int | None
-    tokens_out: int | None
-    seconds: float | None
-    cost: Amount | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """What may be used of one measure, by whom, and how much of it is gone."""
-
-    sentence: str  # "This run has used 12 of 15 turns (80 %); 3 are left."
-    warn: bool  # nearly or wholly used up
-
-
-@dataclass(frozen=True, kw_only=True)
-class UsagePage:
-    header: RunHeader
-    limits: tuple[Limit, ...]
-    models: tuple[UsageRow, ...]
-    tools: tuple[UsageRow, ...]
-    waited_seconds: float
-    active_seconds: float

@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import Count, Q
 
 from runs import lifecycle, models
-from runs.selectors import deciding, now, run_header, run_limits, run_models, tools
+from runs.selectors import deciding, now, run_header, run_limits, tools, usage_models
 
 SIZE = 100
 _RAN = Q(status__in=[lifecycle.Action.SUCCEEDED, lifecycle.Action.FAILED])
@@ -19,7 +19,7 @@ FROM (
 """
 
 
-def page(run: models.Run, viewer: deciding.Viewer) -> run_models.UsagePage:
+def page(run: models.Run, viewer: deciding.Viewer) -> usage_models.UsagePage:
     """Return what the run has used so far."""
     version = run.agent_version
     counted = list(
@@ -31,7 +31,7 @@ def page(run: models.Run, viewer: deciding.Viewer) -> run_models.UsagePage:
     )
     effects = sum(row["ran"] for row in counted)
     cost = now.dollars(run.cost_micro, known=run.cost_known)
-    turns = run_models.UsageRow(
+    turns = usage_models.UsageRow(
         label=version.model or f"{version.provider} (no model)",
         calls=run.steps,
         tokens_in=run.tokens_in,
@@ -42,7 +42,7 @@ def page(run: models.Run, viewer: deciding.Viewer) -> run_models.UsagePage:
     rows = [_row(tools.title(row["tool"]), row["ran"]) for row in counted]
     if run.calls > effects:
         rows.insert(0, _row("Looking things up", run.calls - effects))
-    return run_models.UsagePage(
+    return usage_models.UsagePage(
         header=run_header.header(run, viewer, tab="run-usage"),
         limits=run_limits.lines(run),
         models=(turns,) if run.steps else (),
@@ -52,8 +52,8 @@ def page(run: models.Run, viewer: deciding.Viewer) -> run_models.UsagePage:
     )
 
 
-def _row(label: str, calls: int) -> run_models.UsageRow:
-    return run_models.UsageRow(
+def _row(label: str, calls: int) -> usage_models.UsageRow:
+    return usage_models.UsageRow(
         label=label, calls=calls, tokens_in=None, tokens_out=None, seconds=None, cost=None
     )
 

@@ -165,7 +165,7 @@ def _row(run: Any, asked: list[words.Asked], switches: switched.Switches) -> pag
     return page_models.RunRow(
         run_id=run.pk,
         title=run.title,
-        status=run.status,
+        status=words.standing(run),
         reason=tools.short(words.sentence(run, asked, now=run.now, held_up=held_up), SENTENCE),
         agent=agent.title or agent.name,
         started_by=run.created_by.display(),

@@ -64,6 +64,16 @@ _ALARMS: dict[str, str] = {
 TRIED_OUT = "Tried out, nothing was sent."
 
 
+HANDED = "handed"
+"""How a run stands on pages that waits for another run and not for a person."""
+
+
+def standing(run: models.Run) -> str:
+    """Return the status as pages tell it."""
+    handed = run.status == lifecycle.Run.WAITING and run.reason == "child"
+    return HANDED if handed else run.status
+
+
 class Asked(NamedTuple):
     """One open question, as far as the sentence needs it."""
 
@@ -111,6 +121,8 @@ def sentence(
             return "What it started with has changed; somebody has to say whether it goes on with what is there now."
         if run.reason == "others" and not asked:
             return "Waits for the answer to another run's question about their common limit of the day."
+        if run.reason == "child":
+            return "Waits for the result of what it handed over."
         if run.reason == "blocked":
             return "Waits until it is known whether an earlier, equal action happened."
         return _questions(asked) if asked else "Waits for a person."

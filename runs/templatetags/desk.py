@@ -28,6 +28,7 @@ STATUSES: dict[str, dict[str, tuple[str, str, str]]] = {
         "queued": ("Queued", "quiet", "clock"),
         "running": ("Running", "busy", "activity"),
         "waiting": ("Waiting for a person", "ask", "hourglass"),
+        "handed": ("Waiting for another run", "busy", "hourglass"),
         "paused": ("Paused", "quiet", "circle-pause"),
         "succeeded": ("Done", "good", "circle-check"),
         "failed": ("Failed", "bad", "circle-alert"),

@@ -164,12 +164,8 @@ class Tool:
     timeout: ClassVar[timedelta | None] = None
     identity: ClassVar[tuple[str, ...] | None] = None
     decisive: ClassVar[tuple[str, ...]] = ()
-    hands_to: ClassVar[str] = (
-        ""  # the agent that work is handed to: the intent makes its run, nothing is sent
-    )
-    open_world: ClassVar[bool] = (
-        False  # reaches what nobody here has named, such as the web; policy can match it
-    )
+    hands_to: ClassVar[str] = ""  # an agent: the intent makes a run of it, and nothing is sent
+    open_world: ClassVar[bool] = False  # reaches what nobody here has named; policy can match it
     undo_tier: ClassVar[int | None] = None  # None: the tool's own
     undo_protection: ClassVar[Protection] = Protection.UNPROTECTED
     Arguments: ClassVar[type[pydantic.BaseModel]]

@@ -134,9 +134,8 @@ def look_in(source: Source) -> None:
 
 def all() -> tuple[contract.Tool, ...]:
     """Return every tool, by name."""
-    return tuple(tool for _, tool in sorted(_tools.items())) + tuple(
-        tool for source in _sources for tool in source.all()
-    )
+    found = (*_tools.values(), *(tool for source in _sources for tool in source.all()))
+    return tuple(sorted(found, key=lambda tool: tool.name))
 
 
 def longest_timeout() -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from django.conf import settings
 from django.db import transaction
 
@@ -153,7 +151,7 @@ def _write_stop(run: models.Run, *, reason: str, by: Actor) -> None:
     audit.append(
         "run.stop_asked", actor=by, run=run, subject=f"run {run.pk}", content={"reason": run.stop_reason}
     )
-    transaction.on_commit(partial(_stop_below, run.pk))
+    transaction.on_commit(lambda: _stop_below(run.pk))
 
 
 def _entitled(by: Actor, act: rights.Act, word: str) -> models.User:

@@ -33,7 +33,8 @@ def messages(kind: type[contract.Tool]) -> list[str]:
     return [str(message.id) for message in soundness.problems(kind)]
 
 
-def test_the_tools_of_every_installed_app_are_registered() -> None:
+def test_the_tools_of_every_installed_app_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_sources", [])
     names = [tool.name for tool in registry.all()]
     assert names == sorted(names)
     assert {"files.read_csv", "email.send", "receivables.assess", "ledger.post_late_fee"} <= set(names)
@@ -53,6 +54,7 @@ def test_an_unknown_name_is_one_sentence() -> None:
 
 def test_a_second_tool_of_the_same_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_tools", {})
+    monkeypatch.setattr(registry, "_sources", [])
     assert registry.register(Sound) is Sound
     registry.register(Sound)  # the same class again, as after a reload
     with pytest.raises(registry.DuplicateTool, match=r"'test\.sound' is defined by .*Sound and by .*Variant"):
