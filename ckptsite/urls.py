@@ -126,6 +126,7 @@ urlpatterns = [
     path("agents/<slug:name>/memory/", memory.memory, name="agent-memory"),
     path("agents/<slug:name>/memory/<int:note_id>/", memory.change, name="agent-note"),
     path("mcp/", mcp.mcp, name="mcp"),
+    path("mcp/<str:server>/look/", mcp.look, name="mcp-look"),
     path("mcp/<int:tool_id>/accept/", mcp.accept, name="mcp-accept"),
     path("switches/", switches.switches, name="switches"),
     path("tools/", tools.tools, name="tools"),

@@ -43,6 +43,11 @@ def verify(verification_id: int) -> None:
     transaction.on_commit(lambda: _publish("verify", verification_id), robust=True)
 
 
+def look(look_id: int) -> None:
+    """Ask a worker to ask an MCP server what it offers, once the open transaction has committed."""
+    transaction.on_commit(lambda: _publish("look", look_id), robust=True)
+
+
 def changed(run_id: int, *, inbox: bool = False) -> None:
     """Tell open pages that the run has changed (and the inbox, if a review opened or closed), after the commit."""
     transaction.on_commit(lambda: _publish("changed", run_id, inbox=inbox), robust=True)
@@ -101,6 +106,7 @@ _TASKS = {
     "wake": "runs.advance",
     "rehearse": "runs.rehearse",
     "verify": "runs.verify",
+    "look": "runs.look",
     "deliver": "runs.deliver",
 }
 

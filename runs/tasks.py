@@ -1,5 +1,5 @@
 """Celery tasks: a message says that a run may be due, that somebody tries other arguments, that an effect is to be read
-back, or that notices wait to be sent; nothing more."""
+back, that an MCP server is to be asked, or that notices wait to be sent; nothing more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from celery import shared_task
 
 from ckptsite.celery import stopping
 from runs.engine import delivering, rehearsing, verifying, worker
+from runs.mcp import looking
 
 
 @shared_task(name="runs.advance")
@@ -28,6 +29,13 @@ def verify(verification_id: object) -> None:
     """Read an effect back."""
     if isinstance(verification_id, int) and not isinstance(verification_id, bool):
         verifying.verify(verification_id)
+
+
+@shared_task(name="runs.look")
+def look(look_id: object) -> None:
+    """Ask an MCP server what it offers."""
+    if isinstance(look_id, int) and not isinstance(look_id, bool):
+        looking.look(look_id)
 
 
 @shared_task(name="runs.deliver")

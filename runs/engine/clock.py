@@ -20,6 +20,7 @@ from runs.transitions import (
     effect_words,
     judging,
     ladders,
+    mcp,
     notices,
     pins,
     verifications,
@@ -58,6 +59,7 @@ def tidy() -> bool:
     attempts.anchor()
     effect_words.index()
     verifications.again()
+    mcp.look_again()
     notices.note_late()
     return chain_checks.step() > 0
 

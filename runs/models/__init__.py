@@ -11,7 +11,7 @@ from runs.models.day_budget import DayBudget
 from runs.models.desk import Handover, SavedView, Snooze
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
-from runs.models.mcp import McpTool
+from runs.models.mcp import McpLook, McpTool
 from runs.models.memory import MemoryNote, MemoryVersion
 from runs.models.notice import Delivery, Endpoint, Notice, NoticeSettings, SlackLink
 from runs.models.occurrence import Evidence, Occurrence
@@ -54,6 +54,7 @@ __all__ = [
     "Handover",
     "Installation",
     "Invitation",
+    "McpLook",
     "McpTool",
     "MemoryNote",
     "MemoryVersion",

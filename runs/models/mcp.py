@@ -45,3 +45,25 @@ class McpTool(models.Model):
 
     def __str__(self) -> str:
         return f"mcp.{self.server}.{self.name} {self.number}"
+
+
+class McpLook(models.Model):
+    """Somebody asked, on the page, what a server offers now; a worker asks it and says what came of it."""
+
+    server = models.CharField(max_length=40)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(db_default=Now(), editable=False)
+    hinted_at = models.DateTimeField(db_default=Now())
+    done_at = models.DateTimeField(null=True)
+    said = models.TextField(blank=True)
+    failed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["server"], condition=Q(done_at__isnull=True), name="runs_mcplook_one"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.server} {self.asked_at}"

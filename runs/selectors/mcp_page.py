@@ -42,6 +42,8 @@ class ServerRows:
     name: str
     offers: tuple[Offer, ...]
     waiting: int
+    look: models.McpLook | None  # the newest that somebody asked for here
+    named: bool  # in the file, so that it can be asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +52,20 @@ class McpPage:
 
     servers: tuple[ServerRows, ...]
     may: bool
+    asking: bool  # a worker asks one of them just now
 
 
-def page(roles: Iterable[str]) -> McpPage:
-    """Return every server's tools, for somebody with these roles."""
+def page(roles: Iterable[str], *, named: Iterable[str]) -> McpPage:
+    """Return every server's tools, for somebody with these roles; `named` are the servers in the file."""
     rows = models.McpTool.objects.select_related("accepted_by").order_by("server", "name", "-number")[:MOST]
     grouped: dict[tuple[str, str], list[models.McpTool]] = defaultdict(list)
     for row in rows:
         grouped[row.server, row.name].append(row)
-    by_server: dict[str, list[Offer]] = defaultdict(list)
+    there = dict.fromkeys(named)
+    by_server: dict[str, list[Offer]] = defaultdict(list, {name: [] for name in there})
     for (server, _), versions in grouped.items():
         by_server[server].append(_offer(versions))
+    looks = {row.server: row for row in models.McpLook.objects.order_by("server", "-pk").distinct("server")}
     order = (CHANGED, NEW, ACCEPTED, GONE)
     return McpPage(
         servers=tuple(
@@ -68,10 +73,13 @@ def page(roles: Iterable[str]) -> McpPage:
                 name=name,
                 offers=tuple(sorted(offers, key=lambda one: (order.index(one.state), one.name))),
                 waiting=sum(one.state in {NEW, CHANGED} for one in offers),
+                look=looks.get(name),
+                named=name in there,
             )
             for name, offers in by_server.items()
         ),
         may=rights.may(roles, rights.Act.TOOLS),
+        asking=any(row.done_at is None for row in looks.values()),
     )
 
 

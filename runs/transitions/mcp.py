@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from runs import exact, models, rights
-from runs.models.mcp import McpTool
-from runs.transitions import attempts, audit, clock_time, proofs
+from runs import exact, hints, models, rights
+from runs.models.mcp import McpLook, McpTool
+from runs.transitions import attempts, audit, clock_time, proofs, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
+BATCH = 20
+AGAIN, GIVEN_UP = datetime.timedelta(seconds=90), datetime.timedelta(minutes=10)
+"""After so long a look is hinted at once more, a server having a minute to answer, and after so long it is given up."""
 LONGEST_NAME = 120 - len("mcp..")
 
 
@@ -48,6 +52,45 @@ def seen(server: str, offered: Mapping[str, Mapping[str, Any]], *, by: Actor) ->
     return tuple(
         McpTool.objects.filter(server=server, offered=True, accepted_at__isnull=True).order_by("name")
     )
+
+
+@attempts.noted("mcp.look", "mcp server {}")
+def ask_look(server: str, *, by: Actor) -> McpLook:
+    """Return the look at a server that is under way, or a new one, which a worker makes. Refuses NotYours."""
+    if by.user is None or not rights.may(by.user.roles(), rights.Act.TOOLS):
+        raise NotYours("You may not ask MCP servers; an administrator can.")
+    with committing("mcp_look_asked"):
+        models.Installation.objects.select_for_update().get(pk=1)
+        known = McpLook.objects.filter(server=server, done_at__isnull=True).first()
+        if known is not None:
+            return known
+        row = McpLook.objects.create(server=server, by=by.user)
+        audit.append("mcp.look_asked", actor=by, subject=f"mcp server {server}", content={"look": row.pk})
+        hints.look(row.pk)
+    return row
+
+
+def looked(look_id: int, *, said: str, failed: bool) -> None:
+    """Store what came of a look, once."""
+    with committing("mcp_looked"):
+        rows = McpLook.objects.filter(pk=look_id, done_at__isnull=True)
+        rows.update(said=texts.storable(said), failed=failed, done_at=clock_time.now())
+
+
+def look_again() -> int:
+    """Return how many looks were hinted at once more, or given up: their hints or their workers were lost."""
+    now = clock_time.now()
+    rows = list(
+        McpLook.objects.filter(done_at__isnull=True, hinted_at__lt=now - AGAIN).order_by("pk")[:BATCH]
+    )
+    for row in rows:
+        if row.asked_at < now - GIVEN_UP:
+            looked(row.pk, said="No worker came to ask it.", failed=True)
+            continue
+        with committing("mcp_look_again"):
+            McpLook.objects.filter(pk=row.pk, done_at__isnull=True).update(hinted_at=now)
+            hints.look(row.pk)
+    return len(rows)
 
 
 def _keeps(server: str, name: str, told: Mapping[str, Any]) -> bool:

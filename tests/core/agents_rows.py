@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from runs import models
-from tests.core.rows import DIGEST, version
+from tests.core.rows import DIGEST, user, version
+
+
+def mcp_look(**more: Any) -> models.McpLook:
+    """A look at a server that somebody asked for."""
+    return models.McpLook.objects.create(server="odd", by=more.pop("by", None) or user(), **more)
 
 
 def mcp_tool(**more: Any) -> models.McpTool:

@@ -178,6 +178,7 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_slacklink_one_person": lambda: [
         models.SlackLink.objects.create(person=rows.user(), team="T1", member="U1") for _ in range(2)
     ],
+    "runs_mcplook_one": lambda: twice(agents_rows.mcp_look, by=rows.user()),
     "runs_mcptool_description": lambda: [agents_rows.mcp_tool(number=number) for number in (1, 2)],
     "runs_mcptool_number": lambda: [agents_rows.mcp_tool(digest=digest * 64) for digest in "ab"],
     "runs_mcptool_offered": lambda: [

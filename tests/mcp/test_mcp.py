@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core import management
@@ -17,14 +18,16 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from runs import models, seed
+from runs import hints, models, seed, tasks
 from runs.engine import verifier
-from runs.mcp import kinds, offering, servers, sessions
+from runs.mcp import offering, servers, sessions
 from runs.providers import declared
-from runs.tools import contract, registry
+from runs.tools import registry
+from runs.transitions import mcp as transitions
 from runs.transitions import starts
 from runs.transitions.actor import Actor
 from tests import factories
+from tests.engine import clockwork
 from tests.engine.conftest import answer, go, only_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -160,13 +163,26 @@ def test_a_change_stops_a_tool_until_somebody_has_read_and_accepted_it(
     assert not (tmp_path / "done").exists()
     assert all("otherwise than it was accepted" in text for _, text, _ in results(run)[:2])
 
-    site(odd=odd(tmp_path, **look))
+    admin, client = models.User.objects.get(username="admin-1"), Client()
+    client.force_login(admin)
+    ask = reverse("mcp-look", args=["odd"])
+    with mock.patch.object(
+        hints, "look"
+    ):  # the hint is lost, and so is the second one's, who asks for the same
+        assert [client.post(ask).status_code for _ in range(2)] == [303, 303]
+    assert "Is being asked" in client.get(reverse("mcp")).text
+    asked = models.McpLook.objects.get()
+    with clockwork.ahead(hours=0.1), mock.patch.object(hints, "look") as hinted:
+        assert transitions.look_again() == 1
+    hinted.assert_called_once_with(asked.pk)
+    tasks.look(asked.pk)
+    tasks.look(asked.pk)  # a hint that comes twice
+    offering.OFFERING.forget()
     with pytest.raises(registry.UnknownTool):
         registry.get("mcp.odd.note")
     row = models.McpTool.objects.get(name="note", offered=True)
-    admin, client = models.User.objects.get(username="admin-1"), Client()
-    client.force_login(admin)
     page = client.get(reverse("mcp")).content.decode()
+    assert " offered, " in page
     assert "send it to everybody" in page
     assert "What is different from what was accepted" in page
     stale = client.post(reverse("mcp-accept", args=[row.pk]), {"digest": "0" * 64})
@@ -174,6 +190,12 @@ def test_a_change_stops_a_tool_until_somebody_has_read_and_accepted_it(
     assert client.post(reverse("mcp-accept", args=[row.pk]), {"digest": row.digest}).status_code in {302, 303}
     offering.OFFERING.forget()
     assert registry.get("mcp.odd.note").version == 2
+    servers._read.cache_clear()
+    (tmp_path / "servers.json").write_text('{"mcpServers": {"odd": {"command": "/nowhere/at/all"}}}')
+    sessions.close()
+    client.post(ask)
+    tasks.look(models.McpLook.objects.latest("pk").pk)
+    assert "The MCP server &#x27;odd&#x27; can&#x27;t be used" in client.get(reverse("mcp")).content.decode()
     verifier.verify()
 
 
@@ -229,53 +251,3 @@ def test_over_http_too(site: Callable[..., str], tmp_path: Path) -> None:
     finally:
         server.kill()
         server.wait()
-
-
-@pytest.mark.parametrize(
-    ("said", "hints", "wanted"),
-    [
-        ({}, {"readOnlyHint": True}, ("irreversible", 3)),
-        ({"effect": "read"}, {}, ("read", 0)),
-        ({"effect": "read"}, {"readOnlyHint": False}, ("irreversible", 3)),
-        ({"effect": "reversible", "tier": 1}, {"destructiveHint": True}, ("irreversible", 3)),
-        ({"effect": "reversible"}, {"destructiveHint": False}, ("reversible", 1)),
-        ({"effect": "irreversible", "tier": 2}, {}, ("irreversible", 2)),
-        ({"effect": "irreversible", "tier": 0}, {}, ("irreversible", 1)),
-    ],
-)
-def test_annotations_only_ever_make_it_worse(
-    said: dict[str, Any], hints: dict[str, bool], wanted: tuple[str, int]
-) -> None:
-    effect, tier = kinds.declared(servers.Said.model_validate(said), hints)
-    assert (effect.value, tier) == wanted
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "[]", '{"mcpServers": {"A b": {"command": "x"}}}', '{"mcpServers": {"a": {}}}',
-     '{"mcpServers": {"a": {"command": "x", "url": "http://y"}}}', '{"mcpServers": {"a": {"url": "file:///x"}}}',
-     '{"mcpServers": {"a": {"command": "x", "tools": {"t": {"effect": "none"}}}}}'],
-)  # fmt: skip
-def test_a_file_that_is_none_gets_one_sentence(text: str) -> None:
-    with pytest.raises(servers.BadServers) as refused:
-        servers.read(text)
-    assert str(refused.value).count("\n") == 0
-
-
-def test_arguments_must_fit_the_servers_own_schema() -> None:
-    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-
-    class Fitting(kinds.Arguments):
-        given = schema
-
-    class Note(contract.Tool):
-        name = "mcp.odd.note"
-        effect = contract.Effect.READ
-        Arguments = Fitting
-
-    assert Note.schema() == schema
-    assert Note.settled({"text": "a", "extra": [1, {"b": None}]}) == '{"extra":[1,{"b":null}],"text":"a"}'
-    wrongs: list[Any] = [{}, {"text": 1}, [], None]
-    for wrong in wrongs:
-        with pytest.raises(contract.BadArguments):
-            Note.settled(wrong)

@@ -50,6 +50,7 @@ ONLY_POST = {
     "run-stop": {"reviewer", "operator", "admin"},
     "run-retry": {"operator", "admin"},
     "mcp-accept": {"admin"},
+    "mcp-look": {"admin"},
     "agent-use": {"admin"},
     "agent-note": {"operator", "admin"},
     "agent-try-on": {"operator", "admin"},
@@ -100,6 +101,8 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=["forged"])
     if name.startswith("review"):
         return reverse(name, args=[only_review(house.asked).pk])
+    if name == "mcp-look":
+        return reverse(name, args=["nobody"])
     if name == "tool":
         return reverse(name, args=["world.lookup"])
     if name in {"agent-try", "agent-try-on", "agent-note"}:
@@ -213,7 +216,7 @@ def test_acts_by_role(name: str, who: factories.People) -> None:
         elif name in {
             "run-undo", "run-retry", "run-take-over", "run-verify", "view-change", "token-revoke", "delegation-end",
             "shift-end", "endpoint-act",
-            "mfa_remove_webauthn", "mcp-accept", "agent-use", "agent-note",
+            "mfa_remove_webauthn", "mcp-accept", "mcp-look", "agent-use", "agent-note",
         }:  # fmt: skip
             assert response.status_code == 404  # nothing of that number is there
         elif name in {

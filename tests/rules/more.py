@@ -46,6 +46,11 @@ def scenes(who: factories.People) -> dict[str, Scene]:
             ["agent.used"],
             lambda by: agents.use("letters", 2, reason="Tried out.", by=by),
         ),
+        "mcp.ask_look": (
+            who.admin,
+            ["mcp.look_asked"],
+            lambda by: mcp.ask_look("odd", by=by),
+        ),
         "mcp.accept": (
             who.admin,
             ["mcp.accepted"],

@@ -7,13 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs import models
-from runs.engine.secrets import NotFilledIn
-from runs.mcp import kinds, servers, sessions
+from runs.mcp import kinds, looking, servers
 from runs.transitions import mcp
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Refused
-
-WITHIN = 60.0
 
 
 class Command(BaseCommand):
@@ -54,13 +51,12 @@ class Command(BaseCommand):
         failed = []
         for name in named or every:
             try:
-                offered = sessions.listed(name, kinds.filled(name, every[name]), within=WITHIN)
-            except (sessions.NotThere, NotFilledIn) as error:
+                count, waiting = looking.ask(name, by=Actor(user=None, channel="shell"))
+            except looking.NotAsked as error:
                 failed.append(name)
                 self.stderr.write(f"{name}: {error}")
                 continue
-            waiting = mcp.seen(name, offered, by=Actor(user=None, channel="shell"))
-            self.stdout.write(f"{name}: {len(offered)} offered, {len(waiting)} to be accepted.")
+            self.stdout.write(f"{name}: {count} offered, {len(waiting)} to be accepted.")
             for row in waiting:
                 self.stdout.write(f"  {kinds.full_name(row.server, row.name)}")
         if failed:
