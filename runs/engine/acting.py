@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, models, planner, points, redaction, state
-from runs.engine import carrying, handing, keeping, origin, outside, preparing, secrets, verdicts
+from runs.engine import carrying, handing, keeping, origin, outside, preparing, retrying, secrets, verdicts
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -81,6 +81,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
         lambda: outside.act(
             lambda: tool.run(secrets.filled(tool, effect.args, agent=agent), ctx), within=within
         ),
+        retry=retrying.of(front, move.call.step),
     )
     if receipt is None:
         return None
@@ -170,6 +171,8 @@ def _send(
     intent: steps.Intent,
     beat: Heartbeat,
     effect: Callable[[], Receipt],
+    *,
+    retry: retrying.Retry | None,
 ) -> dict[str, Any] | None:
     """Carry out the effect and return its receipt as it is stored; None when it gave none, which is stored then."""
     try:
@@ -179,8 +182,13 @@ def _send(
         return stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
+        if retry is not None:
+            again = intent.attempt <= retry.times
         reason = redaction.clean(error.reason)
-        _store_absent(claim, call, intent, beat, reason=reason, again=again, key_used=error.key_used)
+        wait = None if retry is None else retry.wait
+        _store_absent(
+            claim, call, intent, beat, reason=reason, again=again, key_used=error.key_used, wait=wait
+        )
         return None
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = redaction.of_error(error)
@@ -198,6 +206,7 @@ def _store_absent(
     reason: str,
     again: bool,
     key_used: bool = False,
+    wait: float | None = None,
 ) -> None:
     keeping.keep(
         lambda: steps.did_not_happen(
@@ -206,7 +215,7 @@ def _store_absent(
             attempt=intent.attempt,
             reason=reason,
             again=again,
-            wake_after=BACKOFF * 2**intent.attempt,
+            wake_after=BACKOFF * 2**intent.attempt if wait is None else wait,
             key_used=key_used,
         ),
         testify=lambda: evidence.append(

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, points, redaction, state
-from runs.engine import carrying, outside, proposing, secrets
+from runs.engine import carrying, outside, proposing, retrying, secrets
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -37,6 +37,7 @@ class Asked:
     args: Any
     timeout: float
     ctx: Context
+    retry: retrying.Retry | None
 
 
 def read(
@@ -86,7 +87,8 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
         tool.timeout.total_seconds() if tool.timeout is not None else float(settings.CKPTSITE["READ_TIMEOUT"])
     )
     ctx = Context(run_id=front.run.pk, timeout=timeout, agent=front.agent.name, tool=tool.name)
-    return Asked(call=call, tool=tool, args=args, timeout=timeout, ctx=ctx)
+    retry = retrying.of(front, call.step)
+    return Asked(call=call, tool=tool, args=args, timeout=timeout, ctx=ctx, retry=retry)
 
 
 def _filled(run: Callable[[Any, Any], Receipt], asked: Asked, agent: str) -> Receipt:
@@ -119,25 +121,12 @@ def _store(
     try:
         summary, value = look.result()
     except DidNotHappen as error:
-        reason = redaction.clean(error.reason)
-        steps.read_failed(
-            claim, call.id, tool=call.tool, step=call.step, reason=reason, final=True, retry_at=None
-        )
+        _failed(claim, looks.name, redaction.clean(error.reason), tries=1)
         return None
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
         reason = redaction.of_error(error)
         log.warning("read_failed", tool=call.tool, error=reason)
-        final = call.failures + 1 >= TRIES
-        again = clock_time.now() + datetime.timedelta(seconds=BACKOFF * 2**call.failures)
-        steps.read_failed(
-            claim,
-            call.id,
-            tool=call.tool,
-            step=call.step,
-            reason=reason,
-            final=final,
-            retry_at=None if final else again.isoformat(),
-        )
+        _failed(claim, looks.name, reason, tries=TRIES)
         return None
     looks.name.ctx.keep()
     if front is not None:
@@ -146,3 +135,20 @@ def _store(
         )
     steps.read(claim, call.id, tool=call.tool, step=call.step, summary=summary, value=value)
     return None
+
+
+def _failed(claim: steps.Claim, asked: Asked, reason: str, *, tries: int) -> None:
+    """Store that a read failed, to be tried again as often as its step says, or `tries` times in all."""
+    call, retry = asked.call, asked.retry
+    final = call.failures + 1 >= (tries if retry is None else retry.times + 1)
+    after = BACKOFF * 2**call.failures if retry is None else retry.wait
+    again = clock_time.now() + datetime.timedelta(seconds=after)
+    steps.read_failed(
+        claim,
+        call.id,
+        tool=call.tool,
+        step=call.step,
+        reason=reason,
+        final=final,
+        retry_at=None if final else again.isoformat(),
+    )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import exact, plan_changes
+from runs.providers import playbook_format
 from runs.selectors import plan_draft
 
 Step = Mapping[str, Any]
@@ -31,6 +32,8 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
             _put(body, name, _kept(str(body.get(name) or ""), given[name].strip()))
     if "with" in given:
         _arguments(body, given, errors)
+    if "retry-times" in given:
+        _retry(body, given, errors)
     if "question" in given:
         _question(body, given, errors)
     if "summary" in given:
@@ -90,9 +93,36 @@ def _arguments(body: dict[str, Any], given: Mapping[str, str], errors: dict[str,
         body["with"] = {}
 
 
+def _retry(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
+    """Take how often it is tried again; nothing typed is as the tool itself says."""
+    times, wait = given["retry-times"].strip(), given.get("retry-wait", "").strip()
+    if not times:
+        body.pop("retry", None)
+        if wait:
+            errors[f"{PREFIX}retry-times"] = "Say how often it is tried again, or leave both empty."
+        return
+    known = plan_changes.part(body, "retry")
+    if (times, wait) == (str(known.get("times") or ""), str(known.get("wait") or "")):
+        return  # as it stood, to the letter
+    try:
+        wanted = {"times": int(times), **({"wait": exact.parse(wait)} if wait else {})}
+    except (ValueError, exact.NotExact):
+        wanted = {}
+    if playbook_format.retry({"retry": wanted}) is None:
+        errors[f"{PREFIX}retry-times"] = (
+            f"Write a whole number from 1 to {playbook_format.MOST_RETRIES}, and seconds up to"
+            f" {playbook_format.LONGEST_WAIT:,}."
+        )
+        return
+    body["retry"] = wanted
+
+
 def _question(body: dict[str, Any], given: Mapping[str, str], errors: dict[str, str]) -> None:
     before = str(plan_changes.part(body, "ask").get("question") or "")
-    asked: dict[str, Any] = {"question": _kept(before, given["question"])}
+    asked: dict[str, Any] = {**plan_changes.part(body, "ask"), "question": _kept(before, given["question"])}
+    asked.pop("schema", None)
+    if "to" in given:
+        _put(asked, "to", given["to"].strip())
     if not given["question"].strip():
         errors[f"{PREFIX}question"] = "Write what the person is asked."
     if given.get("schema", "").strip():

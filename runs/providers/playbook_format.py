@@ -10,7 +10,8 @@ A playbook is {"steps": [...]}, and each step has an `id` and one of:
 - `finish` with `summary` and `result` (templates): the end, and always the last step.
 
 `title` is a template over the input. `if` is judged when the step's turn comes. `required` (default true)
-says that the run fails when the step fails. `note` is for people. Templates read `input`, and `steps.<id>` of
+says that the run fails when the step fails. `retry` ({"times", "wait"}) tries a call again that provably did not
+happen, so often and after so many seconds. `note` is for people. Templates read `input`, and `steps.<id>` of
 earlier steps.
 """
 
@@ -22,6 +23,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runs import cel, jsonschemas
+
+MOST_RETRIES, LONGEST_WAIT = 10, 86_400
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -50,6 +53,16 @@ SCHEMA: dict[str, Any] = {
                 "row_title": {"type": "string"},
                 "if": {"type": "string"},
                 "required": {"type": "boolean"},
+                "retry": {
+                    "type": "object",
+                    "description": "Try it again where it provably did not happen; what is unknown is asked.",
+                    "required": ["times"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "times": {"type": "integer", "minimum": 1, "maximum": MOST_RETRIES},
+                        "wait": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
+                    },
+                },
                 "note": {"type": "string"},
                 "ask": {
                     "type": "object",
@@ -138,6 +151,24 @@ def _check_types(raw: Mapping[str, Any]) -> None:
         raise BadPlaybook("'with' must be an object with the tool's arguments.")
     if not isinstance(raw.get("required", True), bool):
         raise BadPlaybook("'required' must be true or false.")
+    if "retry" in raw and (retry(raw) is None or "tool" not in raw):
+        raise BadPlaybook(
+            f"'retry' goes with a 'tool'; it has 'times' (1 to {MOST_RETRIES}) and may have 'wait', the seconds between"
+            f" two tries (at most {LONGEST_WAIT})."
+        )
+
+
+def retry(raw: Mapping[str, Any]) -> tuple[int, float] | None:
+    """Return how often more, and after how many seconds, a step is tried that failed for sure; None for not at all."""
+    wanted = raw.get("retry")
+    if not isinstance(wanted, Mapping) or not set(wanted) <= {"times", "wait"}:
+        return None
+    times, wait = wanted.get("times"), wanted.get("wait", 0)
+    if not isinstance(times, int) or isinstance(times, bool) or not 1 <= times <= MOST_RETRIES:
+        return None
+    if not isinstance(wait, int | float) or isinstance(wait, bool) or not 0 <= wait <= LONGEST_WAIT:
+        return None
+    return times, float(wait)
 
 
 def _check_finish(raw: Mapping[str, Any], finish: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import lifecycle, models, plan_changes
+from runs.providers import playbook_format
 from runs.providers import registry as providers
 from runs.selectors import plan_draft, plan_models, tools
 
@@ -82,11 +83,15 @@ def fields(
                 hint="Without one the answer is a text.",
             )
         )
+        found.append(_field("to", "Group that is asked", "text", str(asked.get("to") or ""),
+                            hint="Where the policy doesn't say who answers."))  # fmt: skip
     else:
         options = tuple((name, f"{tools.title(name)} ({name})") for name in run.agent_version.tools)
         none = () if bound else (("", "None: the agent reads the words"),)
         found.append(_field("tool", "Tool", "select", str(body.get("tool") or ""), options=(*none, *options)))
         found += _arguments(body, bound=bound)
+        if bound:
+            found += _retry(body)
     if bound and "group" not in body:
         found.append(
             _field(
@@ -123,6 +128,17 @@ def fields(
         found.append(_box("gate", "Ask somebody before this step", on=bool(body.get(plan_changes.GATE))))
     found.append(_box("lock", "The agent can't change this step", on=bool(body.get(plan_changes.LOCK))))
     return tuple(_typed(one, draft) for one in found)
+
+
+def _retry(body: Mapping[str, Any]) -> list[plan_models.Input]:
+    """Return how often a call that did not happen is tried again."""
+    wanted = plan_changes.part(body, "retry")
+    hint = "For what provably did not happen; empty is what the tool itself says. What is unknown is asked."
+    times, wait = (str(wanted.get(name) or "") for name in ("times", "wait"))
+    return [
+        _field("retry-times", "Tried so often more", "text", times, hint=hint),
+        _field("retry-wait", "Seconds between two tries", "text", wait),
+    ]
 
 
 def _arguments(body: Mapping[str, Any], *, bound: bool) -> list[plan_models.Input]:
@@ -193,6 +209,12 @@ def _words(body: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(f"For each of {tools.short(str(body['each']), SHORT)}")
     if body.get("if"):
         found.append(f"Only if {tools.short(str(body['if']), SHORT)}")
+    retry = playbook_format.retry(body)
+    if retry is not None:
+        every = f", {retry[1]:g} s apart" if retry[1] else ""
+        found.append(
+            f"Tried up to {retry[0]} more time{'s' if retry[0] > 1 else ''}{every} if it didn't happen"
+        )
     if isinstance(body.get("ask"), Mapping):
         found.append(f"Asks a person: {tools.short(str(body['ask'].get('question') or ''), SHORT)}")
     if isinstance(body.get("finish"), Mapping):

@@ -24,7 +24,10 @@ STEPS: tuple[dict[str, Any], ...] = (
         "gate": {"by": "olga"},
         "lock": {"by": "olga"},
     },
+    {"tool": "world.allowed", "retry": {"times": 3, "wait": 1.5}},
+    {"tool": "world.allowed", "retry": {"times": 2, "wait": 0}},
     {"ask": {"question": "How much?\nPlease.", "schema": {"type": "number"}}},
+    {"ask": {"question": "How much?", "to": "finance"}},
     {"finish": {"summary": "Done.", "result": [1, {"a": "ä\u202e"}]}},
     {"group": "rows", "tool": "world.look", "with": {"name": "${not.a.template}"}, "required": True},
 )
@@ -55,6 +58,28 @@ def test_a_part_that_is_no_object_can_be_put_right() -> None:
         assert {one.name: one.value for one in plan_rows.fields(run, step, draft)}[field] == ""
         found, errors = plan_fields.apply(step, {"title": "A", field: given})
         assert (found["body"], errors) == ({name: {field: given}}, {})
+
+
+@pytest.mark.parametrize(
+    ("times", "wait", "wanted"),
+    [
+        ("3", "", {"times": 3}),
+        (" 3 ", "2.5", {"times": 3, "wait": 2.5}),
+        ("", "", None),
+        ("", "5", "Say how often"),
+        ("11", "", "Write a whole number from 1 to 10"),
+        ("two", "", "Write a whole number"),
+        ("1", "soon", "Write a whole number"),
+        ("1", "86401", "seconds up to 86,400"),
+    ],
+)
+def test_how_often_it_is_tried_again(times: str, wait: str, wanted: Any) -> None:
+    step = {"id": "x", "title": "A", "body": {"tool": "world.allowed", "retry": {"times": 2, "wait": 1}}}
+    found, errors = plan_fields.apply(step, {"title": "A", "retry-times": times, "retry-wait": wait})
+    if isinstance(wanted, str):
+        assert wanted in errors["s-retry-times"]
+    else:
+        assert (found["body"].get("retry"), errors) == (wanted, {})
 
 
 def steps(*names: str) -> list[dict[str, Any]]:

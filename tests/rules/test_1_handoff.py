@@ -146,6 +146,22 @@ def test_1_10_a_failed_child_is_waited_for_until_somebody_has_decided(
     verifier.verify()
 
 
+def test_1_10_a_failed_child_that_is_left_so_is_told_to_its_parent(
+    begin: Start, operator: models.User
+) -> None:
+    """Somebody says that it stays failed: only then the parent hears of it, and goes on without."""
+    run = go(begin({**hands(agent(step("look", "missing"))), "required": False}, step("allowed", "after")))
+    child = child_of(run)
+    Look.failures = [DidNotHappen("it is not there")] * 3
+    while go(child).status == "queued":
+        models.Run.objects.filter(pk=child.pk).update(wake_at=Now())
+    assert (child.status, back(run).status) == ("failed", "waiting")
+    answer(only_review(child), operator, "stop")
+    assert back(run).status == "succeeded"
+    assert texts(run)[1].startswith(f"Not done: Run {child.pk} failed: ")
+    verifier.verify()
+
+
 def _points(begin: Start, reviewer: models.User) -> list[str]:
     """Return the points of the commits that make the child, tell of its end and read it, each once."""
     seen: list[str] = []
