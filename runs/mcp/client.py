@@ -10,7 +10,13 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import ElicitRequestParams, ElicitResult, ErrorData, ToolListChangedNotification
+from mcp.types import (
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    ToolListChangedNotification,
+)
 
 from runs.mcp.servers import Server
 
@@ -20,16 +26,21 @@ _REFUSED = frozenset({-32601, -32602})
 
 @asynccontextmanager
 async def begin(
-    server: Server, *, asks: Callable[[str], None], changed: Callable[[], None]
+    server: Server, *, asks: Callable[[str, Any], Any], changed: Callable[[], None]
 ) -> AsyncIterator[Client]:
     """Give a client whose session is open.
 
-    A question of the server is cancelled, and told to `asks`; a new list of tools is told to `changed`.
+    `asks` is told a question of the server with the schema of its answer, None where a form isn't what it wants; it
+    returns what people have answered, and the question is cancelled where that is None. A new list of tools is told to
+    `changed`.
     """
 
     async def asked(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
-        asks(str(params.message))
-        return ElicitResult(action="cancel")
+        schema = params.requested_schema if isinstance(params, ElicitRequestFormParams) else None
+        answer = asks(str(params.message), schema)
+        if answer is None:
+            return ElicitResult(action="cancel")
+        return ElicitResult(action="accept", content=answer)
 
     async def told(message: Any) -> None:
         if isinstance(message, ToolListChangedNotification):

@@ -23,6 +23,18 @@ from runs.tools import contract
 MOST = 100_000
 """So many characters of a tool's text stand in the result; all of a longer one is kept as a file beside it."""
 PREFIX = "mcp."
+ANSWERS = "answers_of_people"
+"""The argument that brings what people have answered to a tool's questions, where the operator lets it ask."""
+_ANSWERS: Mapping[str, Any] = {
+    "type": "array",
+    "description": "What people have answered, by ask_human, to what this tool asked when it was called before.",
+    "items": {
+        "type": "object",
+        "required": ["question", "answer"],
+        "additionalProperties": False,
+        "properties": {"question": {"type": "string"}, "answer": {"type": "object"}},
+    },
+}
 SHARE = 0.8
 """Of the time that is left so much is waited: a call that outlives its deadline ends the worker."""
 
@@ -73,13 +85,16 @@ class McpTool(contract.Tool):
         if server is None:
             raise contract.DidNotHappen(f"There is no MCP server {self.server!r} any more.")
         try:
+            given = args.model_dump(mode="json")
+            answers = given.pop(ANSWERS, []) if self.said.asks else []
             answer = sessions.call(
                 self.server,
                 filled(self.server, server),
                 self.its_name,
-                args.model_dump(mode="json"),
+                given,
                 digest=self.digest,
                 within=ctx.remaining() * SHARE,
+                answers={one["question"]: one["answer"] for one in answers},
             )
         except secrets.NotFilledIn as error:
             raise contract.DidNotHappen(str(error)) from None
@@ -96,10 +111,22 @@ class McpTool(contract.Tool):
     def _failed(self, answer: sessions.Answer, value: Mapping[str, Any]) -> None:
         text = _short(value["text"]) or "it says that it failed, and no more."
         if answer.asked:
-            text = f"It wanted to ask a person: “{_short(answer.asked[0])}” {text}"
+            text = f"{self._asks(answer.asked[0])} {text}"
         if self.effect == contract.Effect.READ or self.said.errors_prove_nothing_done:
             raise contract.DidNotHappen(text)
         raise sessions.NoAnswer(f"It answered with an error, which is no proof that nothing was done: {text}")
+
+    def _asks(self, question: sessions.Question) -> str:
+        """Say what it wanted to ask a person, and how they can be asked."""
+        text = f"It wanted to ask a person: “{_short(question.text)}”"
+        if question.schema is None:
+            return f"{text}, on a page of its own, which isn't possible from here."
+        if not self.said.asks:
+            return text
+        return (
+            f"{text} Ask them by ask_human, with the schema {exact.canonical(question.schema)}, and call it again with"
+            f" {ANSWERS} naming the question to the letter."
+        )
 
 
 def kind(row: models.McpTool) -> type[contract.Tool] | None:
@@ -109,7 +136,8 @@ def kind(row: models.McpTool) -> type[contract.Tool] | None:
         return None
     said, description = server.said(row.name), row.description
     effect, tier = declared(said, description["annotations"])
-    arguments = type("Arguments", (Arguments,), {"given": description["input"], "__module__": __name__})
+    given = _asking(description["input"]) if said.asks else description["input"]
+    arguments = type("Arguments", (Arguments,), {"given": given, "__module__": __name__})
     return type(
         f"McpTool_{row.server}_{row.name}",
         (McpTool,),
@@ -135,6 +163,12 @@ def kind(row: models.McpTool) -> type[contract.Tool] | None:
             "Arguments": arguments,
         },
     )
+
+
+def _asking(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the server's schema with the argument that brings answers; one that has such a property keeps its own."""
+    properties = schema.get("properties", {})
+    return schema if ANSWERS in properties else {**schema, "properties": {**properties, ANSWERS: _ANSWERS}}
 
 
 def declared(said: servers.Said, annotations: Mapping[str, Any]) -> tuple[contract.Effect, int]:

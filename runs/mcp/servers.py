@@ -38,6 +38,8 @@ class Said(pydantic.BaseModel):
     identity: tuple[str, ...] | None = None
     decisive: tuple[str, ...] = ()
     seconds: Annotated[float, pydantic.Field(gt=0, le=600)] = 60
+    asks: bool = False
+    """What it asks a person meanwhile may be answered: a further argument brings what people have said."""
 
 
 class Server(pydantic.BaseModel):

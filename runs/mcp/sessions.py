@@ -14,10 +14,10 @@ import os
 import threading
 import time
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from runs import exact
+from runs import exact, jsonschemas
 from runs.mcp.servers import Server
 
 PAGES = 100
@@ -34,13 +34,23 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a server asks a person, and the schema of the answer; None where it wants something else than a form."""
+
+    text: str
+    schema: Any
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a tool answered: blocks of content as the protocol has them, and whether it says that it failed."""
 
     failed: bool
     content: tuple[Mapping[str, Any], ...]
     structured: Any = None
-    asked: tuple[str, ...] = ()  # what the server wanted to know of a person meanwhile, who wasn't asked
+    asked: tuple[
+        Question, ...
+    ] = ()  # what the server wanted to know of a person meanwhile, and nobody had answered
 
 
 @dataclass
@@ -51,8 +61,27 @@ class _Live:
     offered: dict[str, str]
     done: asyncio.Event
     changed: asyncio.Event  # the server has said that its list of tools is another
-    asked: list[str]  # what it wanted to know of a person since the last call began
+    people: _People
     broken: bool = False
+
+
+@dataclass
+class _People:
+    """What a server wanted to know of a person since the last call began, and what they have answered for this one.
+
+    The protocol doesn't say which call a question belongs to: it is answered only while there is no other.
+    """
+
+    asked: list[Question] = field(default_factory=list)
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    under_way: int = 0
+
+    def __call__(self, text: str, schema: Any) -> Any:
+        answer = self.answers.get(text) if self.under_way == 1 else None
+        if schema is not None and isinstance(answer, Mapping) and not jsonschemas.problems(schema, answer):
+            return dict(answer)
+        self.asked.append(Question(text=text, schema=schema))
+        return None
 
 
 def listed(name: str, server: Server, *, within: float) -> dict[str, dict[str, Any]]:
@@ -66,15 +95,25 @@ def listed(name: str, server: Server, *, within: float) -> dict[str, dict[str, A
 
 
 def call(
-    name: str, server: Server, tool: str, arguments: Mapping[str, Any], *, digest: str, within: float
+    name: str,
+    server: Server,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    digest: str,
+    within: float,
+    answers: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Return what a tool answers. Refuses NotThere before anything was sent, and NoAnswer after."""
+    """Return what a tool answers. Refuses NotThere before anything was sent, and NoAnswer after.
+
+    `answers` are what people have answered to questions that it asks meanwhile, by the question's text.
+    """
     end = time.monotonic() + within
     live = _run(_offering(name, server, tool, digest), within=within, name=name, sent=False)
     left = end - time.monotonic()
     if left <= 0:
         raise NotThere(f"The MCP server {name!r} was ready too late for this call.")
-    return _run(_called(live, tool, arguments, left), within=left, name=name, sent=True)
+    return _run(_called(live, tool, arguments, left, answers or {}), within=left, name=name, sent=True)
 
 
 def close() -> None:
@@ -98,8 +137,12 @@ async def _offering(name: str, server: Server, tool: str, digest: str) -> _Live:
     return live
 
 
-async def _called(live: _Live, tool: str, arguments: Mapping[str, Any], within: float) -> Answer:
-    live.asked.clear()
+async def _called(
+    live: _Live, tool: str, arguments: Mapping[str, Any], within: float, answers: Mapping[str, Any]
+) -> Answer:
+    people = live.people
+    people.asked, people.answers = [], answers
+    people.under_way += 1
     try:
         result = await live.client.call_tool(tool, dict(arguments), read_timeout_seconds=within)
     except BaseException as error:
@@ -108,12 +151,15 @@ async def _called(live: _Live, tool: str, arguments: Mapping[str, Any], within: 
         live.broken = True
         live.done.set()
         raise
+    finally:
+        people.under_way -= 1
+        people.answers = {}
     told = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     return Answer(
         failed=bool(result.is_error),
         content=tuple(told.get("content", ())),
         structured=told.get("structuredContent"),
-        asked=tuple(live.asked),
+        asked=tuple(people.asked),
     )
 
 
@@ -223,11 +269,16 @@ async def _keep(server: Server, opened: asyncio.Future[_Live]) -> None:
     """Hold a session open until it is done with: the protocol's client ends in the task that began it."""
     live: _Live | None = None
     try:
-        asked: list[str] = []
-        changed = asyncio.Event()
-        async with _library().begin(server, asks=asked.append, changed=changed.set) as client:
+        people, changed = _People(), asyncio.Event()
+        async with _library().begin(server, asks=people, changed=changed.set) as client:
             offered = _digests(await _descriptions(client))
-            live = _Live(client=client, offered=offered, done=asyncio.Event(), changed=changed, asked=asked)
+            live = _Live(
+                client=client,
+                offered=offered,
+                done=asyncio.Event(),
+                changed=changed,
+                people=people,
+            )
             opened.set_result(live)
             await live.done.wait()
     except BaseException as error:

@@ -20,7 +20,7 @@ from pytest_django.fixtures import Settings
 
 from runs import hints, models, seed, tasks
 from runs.engine import verifier
-from runs.mcp import offering, servers, sessions
+from runs.mcp import kinds, offering, servers, sessions
 from runs.providers import declared
 from runs.tools import registry
 from runs.transitions import mcp as transitions
@@ -81,7 +81,7 @@ def start(*calls: tuple[str, dict[str, Any]]) -> models.Run:
             definition={
                 "replies": [{"calls": [{"tool": tool, "arguments": given}]} for tool, given in calls]
             },
-            tools=tuple(dict.fromkeys(tool for tool, _ in calls)),
+            tools=tuple(dict.fromkeys(tool for tool, _ in calls if tool != "ask_human")),
             input_schema={"type": "object", "properties": {}},
         )
     )
@@ -229,6 +229,39 @@ def test_what_the_server_leaves_open_is_asked_and_never_guessed(
     assert [name.rpartition(".")[2] for name in names] == ["png", "txt"]
     assert "Really both?" in asked[1]
     assert done.read_text().split() == ["die", "hang", "after"]
+    verifier.verify()
+
+
+def test_what_the_server_asks_is_put_to_a_person_and_their_answer_goes_with_the_next_call(
+    site: Callable[..., str], tmp_path: Path
+) -> None:
+    """The first call is cancelled and says how to ask; the answer stands in the arguments that a reviewer releases."""
+    site(odd=odd(tmp_path, ask={"errors_prove_nothing_done": True, "asks": True, "identity": ["text"]}))
+    accept("mcp.odd.ask")
+    shown = registry.get("mcp.odd.ask").schema()["properties"]
+    assert set(shown) == {"text", kinds.ANSWERS}
+
+    def call(text: str, *answers: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        return "mcp.odd.ask", {"text": text, kinds.ANSWERS: list(answers)}
+
+    run = go(start(call("it")))
+    answer(only_review(run), reviewer(), "approve")
+    said = results(go(run))[0][1]
+    assert "It wanted to ask a person: “Really it?” Ask them by ask_human" in said
+    schema = json.loads(said[said.index("the schema ") + 11 : said.index(", and call it again")])
+    brought = {"question": "Really it?", "answer": {"sure": True}}
+    run = go(start(("ask_human", {"question": "Really it?", "schema": schema}), call("it", brought)))
+    answer(only_review(run), reviewer(), "answer", value='{"sure":true}')
+    review = only_review(go(run))
+    assert review.action is not None
+    assert review.action.arguments()[kinds.ANSWERS] == [brought]
+    answer(review, reviewer(), "approve")
+    assert results(go(run))[1][1] == "ask: Noted."
+    for wrong in ({"question": "Really?", "answer": {"sure": True}}, brought | {"answer": {"sure": "x"}}):
+        run = go(start(call("more", wrong)))
+        answer(only_review(run), reviewer(), "approve")
+        assert "It wanted to ask a person" in results(go(run))[0][1]
+    assert (tmp_path / "done").read_text().split() == ["it"]
     verifier.verify()
 
 
