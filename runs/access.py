@@ -126,7 +126,7 @@ def watched(user: Person, topics: frozenset[str]) -> frozenset[str]:
         return topics
     runs = {int(name.removeprefix("run-")) for name in topics if name.startswith("run-")}
     seen = models.Run.objects.filter(scopes.seen(person), pk__in=runs).values_list("pk", flat=True)
-    return topics & {"inbox", *(f"run-{number}" for number in seen)}
+    return topics & {"inbox", "queue", *(f"run-{number}" for number in seen)}
 
 
 def review_for(user: Person, review_id: int) -> models.Review:

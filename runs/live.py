@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import re
 import time
 import weakref
+from collections import deque
 from collections.abc import AsyncIterator, Iterable
 
 import redis.asyncio
@@ -26,6 +28,13 @@ RESYNC = "resync"
 _END = "end"
 QUEUE = 64
 TOPICS = 120
+HOLD_SECONDS = 0.6
+"""So long a stream gathers after it has told something. A page waits a little for more before it asks; among changes
+without end it would wait for ever."""
+BADGE_SECONDS, PART_SECONDS = 0.01, 0.04
+"""About what it takes to serve the length of the queue, and a part of a page: over so much for each open page these
+are spread when all of them are told the same, or come back at once."""
+CROWD_SECONDS = 10.0
 PING_SECONDS = 15.0
 RETRY_SECONDS = 2.0
 POLL_SECONDS = 20.0
@@ -33,7 +42,9 @@ LIFE_SECONDS = 600.0
 """So long a stream lives; a browser opens the next one by itself, and its session and rights are looked at again."""
 
 log = structlog.get_logger(__name__)
-_TOPIC = re.compile(r"inbox|run-[1-9][0-9]{0,18}")
+QUEUE_LENGTH = "queue"
+"""For every page that shows how long the queue is: a change of the inbox, told to one page after the other."""
+_TOPIC = re.compile(r"inbox|queue|run-[1-9][0-9]{0,18}")
 
 
 def topics(wanted: Iterable[str]) -> frozenset[str]:
@@ -54,21 +65,27 @@ def release() -> None:
 async def stream(wanted: frozenset[str], *, person: int) -> AsyncIterator[bytes]:
     """Yield the events of these topics: `resync` first, and a comment when it was quiet for a while.
 
-    It ends when the person signs out, or may see something else than when it began.
+    What happens at once is told together, and more only after `HOLD_SECONDS`. It ends when the person signs out, or may
+    see something else than when it began.
     """
     hub = _hub()
     queue, until = hub.join(wanted, end=hints.person(person)), time.monotonic() + LIFE_SECONDS
     try:
+        await asyncio.sleep(hub.crowd())
         yield event(RESYNC)
         while time.monotonic() < until:
             try:
-                name = await asyncio.wait_for(queue.get(), timeout=PING_SECONDS)
+                names = {await asyncio.wait_for(queue.get(), timeout=PING_SECONDS)}
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
-            if name == _END:
+            while not queue.empty():
+                names.add(queue.get_nowait())
+            if _END in names:
                 return
-            yield event(name)
+            for name in {RESYNC} if RESYNC in names else sorted(names):
+                yield event(name)
+            await asyncio.sleep(HOLD_SECONDS)
     finally:
         hub.leave(queue)
 
@@ -85,14 +102,23 @@ class Hub:
         self._queues: dict[asyncio.Queue[str], frozenset[str]] = {}
         self._ends: dict[asyncio.Queue[str], str] = {}
         self._reader: asyncio.Task[None] | None = None
+        self._joined: deque[float] = deque()
+        self._later: set[tuple[asyncio.Queue[str], str]] = set()
 
     def join(self, wanted: frozenset[str], *, end: str = "") -> asyncio.Queue[str]:
         """Return a new subscriber's queue; the topic `end` is the last that it hears."""
         queue: asyncio.Queue[str] = asyncio.Queue(QUEUE)
         self._queues[queue], self._ends[queue] = wanted, end
+        self._joined.append(time.monotonic())
         if self._reader is None or self._reader.done():
             self._reader = asyncio.create_task(self._read())
         return queue
+
+    def crowd(self) -> float:
+        """Return how long a new stream waits until its page asks for all: no while, but where many come at once."""
+        while self._joined and self._joined[0] < time.monotonic() - CROWD_SECONDS:
+            self._joined.popleft()
+        return random.uniform(0, PART_SECONDS * max(0, len(self._joined) - 1))  # noqa: S311
 
     def leave(self, queue: asyncio.Queue[str]) -> None:
         """Forget the queue."""
@@ -113,14 +139,33 @@ class Hub:
                 queue.get_nowait()
             queue.put_nowait(_END)
         for queue, wanted in self._queues.items():
-            if topic != RESYNC and topic not in wanted:
-                continue
-            if queue.full():
-                while not queue.empty():
-                    queue.get_nowait()
-                queue.put_nowait(RESYNC)
-            else:
-                queue.put_nowait(topic)
+            if topic == RESYNC:
+                self._put_later(queue, RESYNC, each=PART_SECONDS)
+            elif topic in wanted:
+                self._put(queue, topic)
+            if topic == hints.INBOX and QUEUE_LENGTH in wanted:
+                self._put_later(queue, QUEUE_LENGTH, each=BADGE_SECONDS)
+
+    def _put_later(self, queue: asyncio.Queue[str], name: str, *, each: float) -> None:
+        """Put the same into all queues, but not at once: each page asks for something then."""
+        if (queue, name) in self._later:
+            return
+
+        def put() -> None:
+            self._later.discard((queue, name))
+            if queue in self._queues:
+                self._put(queue, name)
+
+        self._later.add((queue, name))
+        wait = random.uniform(0, each * max(0, len(self._queues) - 1))  # noqa: S311
+        asyncio.get_running_loop().call_later(wait, put)
+
+    def _put(self, queue: asyncio.Queue[str], name: str) -> None:
+        if queue.full():
+            while not queue.empty():
+                queue.get_nowait()
+            name = RESYNC
+        queue.put_nowait(name)
 
     async def _read(self) -> None:
         """Read hints for ever; while they are away everybody is told to look again from time to time."""

@@ -30,6 +30,10 @@ class Person:
         if not any("session" in cookie for cookie in self._cookies):
             raise RuntimeError("The sign-in was refused.")
 
+    def cookies(self) -> str:
+        """Return what a browser sends with each request of this session."""
+        return "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+
     def form(self, review: int) -> Form:
         """Return the approval of this review as the page offers it."""
         path = f"/reviews/{review}/"
@@ -75,7 +79,7 @@ class Person:
     def _headers(self) -> dict[str, str]:
         return {
             "Content-Type": "application/x-www-form-urlencoded",
-            "Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items()),
+            "Cookie": self.cookies(),
             "Origin": self.url,
             "Referer": f"{self.url}/",
         }

@@ -160,7 +160,11 @@ def _shuffled(made: Made, runs: int) -> Iterator[casting.Cast]:
     order = [*once, *middle, *newest]
     apart = 365 * 24 * 60 / casting.A_YEAR
     for number, mould in enumerate(order):
-        yield casting.Cast(mould=mould, minutes=int((len(order) - number) * apart))
+        left = len(order) - number
+        ago = left * apart
+        if left <= len(newest):
+            ago = min(ago, left / len(newest) * casting.HOURS_OPEN * 60)
+        yield casting.Cast(mould=mould, minutes=int(ago))
 
 
 def _write(
