@@ -16,7 +16,7 @@ from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 
 from runs import exact, lifecycle, models
 from runs.models import scopes
-from runs.selectors import attachments, deciding, ledger, page_models, read_back, tools
+from runs.selectors import attachments, deciding, keyset, ledger, page_models, read_back, tools
 from runs.selectors import filters as searching
 
 SIZE = 50
@@ -117,7 +117,8 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> Page:
         else newest + 1
     )
     found, bottom = window(viewer, filters, top=top)
-    occurrences = list(found[: SIZE + 1])
+    searched = bool(filters.words) and not exact.is_digest(filters.words.lower())
+    occurrences = keyset.nearest(found, SIZE + 1, start=top) if searched else list(found[: SIZE + 1])
     shown = occurrences[:SIZE]
     more = len(occurrences) > SIZE
     agents = (

@@ -121,8 +121,10 @@ def _found(typed: str, prefix: str, *, of_open: bool) -> Q:
 def runs_found(typed: str) -> Q:
     """Return the condition that a run, a question or an effect of it holds the words that were typed; or its number."""
     number = finding.number(typed)
-    found = Q(pk__in=_holding(typed).values("run"))
-    return found if number is None else found | Q(pk=number)
+    found = _holding(typed).values("run")
+    if number is not None:  # in one set: of "either, or" the server would look at every run
+        found = found.union(models.Run.objects.filter(pk=number).values("pk"))
+    return Q(pk__in=found)
 
 
 def labelled(rows: QuerySet[models.Run], label: str) -> QuerySet[models.Run]:
@@ -138,8 +140,10 @@ def labelled(rows: QuerySet[models.Run], label: str) -> QuerySet[models.Run]:
 def effects_found(typed: str) -> Q:
     """Return the condition that an effect holds the words that were typed, or has that number."""
     number = finding.number(typed)
-    found = Q(pk__in=_holding(typed).filter(effect__isnull=False).values("effect"))
-    return found if number is None else found | Q(pk=number)
+    found = _holding(typed).filter(effect__isnull=False).values("effect")
+    if number is not None:
+        found = found.union(models.Occurrence.objects.filter(pk=number).values("pk"))
+    return Q(pk__in=found)
 
 
 def _holding(typed: str) -> QuerySet[models.Words]:

@@ -40,7 +40,12 @@ def page(viewer: deciding.Viewer, params: Mapping[str, str]) -> inbox_models.Inb
     keep = dict(chosen.parts)
     if tab == DECIDED:
         lines, paging = keyset.page(
-            inbox_rows.decided(viewer, chosen), by=("id",), params=params, size=SIZE, keep=keep
+            inbox_rows.decided(viewer, chosen),
+            by=("id",),
+            params=params,
+            size=SIZE,
+            keep=keep,
+            searched=bool(chosen.q),
         )
         decided = inbox_rows.of_decisions(lines)
         known = _known(_newest_decision(), [line.pk for line in lines])

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 
 from runs.selectors import page_models
 
 Row = TypeVar("Row", bound=Model)
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+LOOKED = 4_000
 MICRO = datetime.timedelta(microseconds=1)
 
 
@@ -25,11 +26,12 @@ def page(
     descending: bool = True,
     keep: Mapping[str, str] | None = None,
     total: int | None = None,
+    searched: bool = False,
 ) -> tuple[list[Row], page_models.Page]:
     """Return one page of `rows` in the order of the fields `by`, and the links to its neighbours.
 
     `params` may hold `before` (the page of older rows) or `after` (of newer ones); what can't be read is ignored.
-    `keep` are the other parameters of the links.
+    `keep` are the other parameters of the links. With `searched`, rows by their id were found by words: see `nearest`.
     """
     older, newer = _cursor(params.get("before", ""), by), _cursor(params.get("after", ""), by)
     backwards = newer is not None and older is None
@@ -38,7 +40,12 @@ def page(
     elif newer is not None:
         rows = rows.filter(_beyond(by, newer, descending=not descending))
     sign = "-" if descending != backwards else ""
-    found = list(rows.order_by(*(f"{sign}{name}" for name in by))[: size + 1])
+    if searched:
+        found = nearest(
+            rows, size + 1, start=(older or newer or (None,))[0], descending=descending != backwards
+        )
+    else:
+        found = list(rows.order_by(*(f"{sign}{name}" for name in by))[: size + 1])
     more = len(found) > size
     found = found[:size]
     if backwards:
@@ -53,6 +60,30 @@ def page(
         shown=len(found),
         total=total,
     )
+
+
+def nearest(
+    rows: QuerySet[Row], count: int, *, start: int | None = None, descending: bool = True
+) -> list[Row]:
+    """Return the first rows that were found by words, in the order of their ids and beyond `start`.
+
+    Words are in very many rows or in none, and the server can't know beforehand. So the next `LOOKED` rows are looked
+    at first: where these hold enough, words are frequent. Else they are rare, and all that have them are put in order;
+    by a sum, lest the server looks for them along all ids after all.
+    """
+    sign, beyond, upto = ("-", "pk__lt", "pk__gte") if descending else ("", "pk__gt", "pk__lte")
+    every = rows.model._default_manager.all()
+    if start is not None:
+        every, rows = every.filter(**{beyond: start}), rows.filter(**{beyond: start})
+    last = every.order_by(f"{sign}pk").values_list("pk", flat=True)[LOOKED : LOOKED + 1]
+    end = next(iter(last), None)
+    if end is None:
+        return list(rows.order_by(f"{sign}pk")[:count])
+    near = list(rows.filter(**{upto: end}).order_by(f"{sign}pk")[:count])
+    if len(near) == count:
+        return near
+    rare = rows.annotate(place=F("pk") + 0).order_by(f"{sign}place").values_list("pk", flat=True)[:count]
+    return list(rows.filter(pk__in=list(rare)).order_by(f"{sign}pk"))
 
 
 def _text(row: Model, by: tuple[str, ...]) -> str:

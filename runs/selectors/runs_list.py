@@ -89,7 +89,7 @@ def page(
         taken_back=_takes_back("superseded_by"),
     )
     keep = _said(only=only, cause=cause.key if cause is not None else "", q=typed, label=label)
-    found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep=keep)
+    found, paging = keyset.page(rows, by=("id",), params=params, size=SIZE, keep=keep, searched=bool(typed))
     asked: dict[int, list[words.Asked]] = defaultdict(list)
     open_ones = queue.open_reviews().filter(run__in=[row.pk for row in found])
     for run_id, kind, since in open_ones.values_list("run_id", "kind", "opened_at"):

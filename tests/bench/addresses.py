@@ -73,6 +73,7 @@ def _desk() -> Iterator[Address]:
     customer = run.title.partition(":")[0]
     yield _search("inbox by words", "/inbox/?tab=team&q=", "invoice overdue")
     yield _search("inbox decided, by words", "/inbox/?tab=decided&earlier=1&q=", "invoice")
+    yield _search("inbox decided, by nothing", "/inbox/?tab=decided&earlier=1&q=", "zzzzzz")
     yield _search("inbox decided, by customer", "/inbox/?tab=decided&earlier=1&q=", customer)
 
 
@@ -120,6 +121,7 @@ def _runs() -> Iterator[Address]:
         ("title", short.title), ("customer", customer), ("invoice", invoice), ("tool", "email.send"),
         ("argument", f"accounts.{customer.lower()}"), ("frequent word", "invoice"), ("id", f"#{short.pk}"),
         ("beginning", customer[:3]), ("nothing", "zzzzzz"), ("without", f"{customer} -reminder"),
+        ("number", invoice.removeprefix("INV-")),
     ):  # fmt: skip
         yield _search(f"runs by {name}", "/runs/?q=", typed)
     yield _search("runs done by frequent word", "/runs/?only=done&q=", "invoice")
@@ -145,6 +147,7 @@ def _offices() -> Iterator[Address]:
 
     for query in ("", "state=unknown", "state=contradicted", "state=standing", "tool=ledger.post_late_fee"):
         yield _page(f"effects {query}".strip(), f"/effects/?{query}")
+    yield _search("effects by nothing", "/effects/?q=", "zzzzzz")
     yield _search("effects by word", "/effects/?q=", "reminder")
     yield _search(
         "effects by customer", "/effects/?q=", models.Run.objects.order_by("pk")[7].title.split(":")[0]

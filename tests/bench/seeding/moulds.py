@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,19 +75,24 @@ class _Making:
     def all(self) -> Mould:
         self._give()
         self._make()
-        mould = Mould(given=[_given(*place) for place in self.given])
+        first = {
+            table: min(self._number(table, line) for line in lines)
+            for table, lines in self.found.tables.items()
+        }
+        mould = Mould(given=[_given(*place, first) for place in self.given])
         for table, lines in self.found.tables.items():
             text = self.text("".join("\t".join(line) + "\n" for line in lines))
             mould.tables.append((table, text, len(lines)))
-            mould.counts[table] = 1 + max(
-                rows.number_of(line[self.found.columns[table].index("id")])[1] for line in lines
-            )
+            mould.counts[table] = 1 + max(self._number(table, line) for line in lines) - first[table]
         mould.made = self.made
         mould.events = [self._event(line) for line in self.found.events]
         for row in self.found.of("runs_run"):
             place = self.places["id", row["id"]]
             mould.runs.append((place, int(row["position"]), self.digests[row["head"][3:]]))
         return mould
+
+    def _number(self, table: str, line: list[str]) -> int:
+        return rows.number_of(line[self.found.columns[table].index("id")])[1]
 
     def _give(self) -> None:
         """Number every place that a cast gives a value to."""
@@ -222,10 +227,11 @@ class _Making:
         return written, sealed
 
 
-def _given(kind: str, text: str) -> Given:
+def _given(kind: str, text: str, first: Mapping[str, int]) -> Given:
     if kind == "id":
         place, number = rows.number_of(text)
-        return Given(kind, text, number, rows.TABLES[place])
+        table = rows.TABLES[place]
+        return Given(kind, text, number - first[table], table)
     if kind == "minute":
         passed = datetime.datetime.fromisoformat(f"{text}+00:00") - _EPOCH
         return Given(kind, text, int(passed.total_seconds()) // 60)

@@ -22,8 +22,8 @@ CUSTOMER, INVOICE = r"[Zz]q[bcdfghjklm]{6}", r"(?<![0-9.])99\d{5}(?![0-9])"
 
 
 def customer(chance: random.Random) -> str:
-    """Return a customer; a hundred of them are half of all."""
-    return CUSTOMERS[int(len(CUSTOMERS) * chance.random() ** 7.6)]
+    """Return a customer; a hundred of them are every sixth of all."""
+    return CUSTOMERS[int(len(CUSTOMERS) * chance.random() ** 3)]
 
 
 def invoice(number: int) -> str:
