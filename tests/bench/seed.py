@@ -121,6 +121,8 @@ Made = list[tuple["patterns.Pattern", "moulds.Mould"]]
 
 def _moulds(database: psycopg.Connection, sizes: patterns.Sizes | None) -> tuple[Made, dict[str, list[str]]]:
     """Return the patterns with their moulds; they leave agents, people and contracts behind, and no run."""
+    from django.conf import settings
+
     from tests.bench.seeding import moulds, patterns, rows
 
     rows.mark(database)
@@ -135,6 +137,8 @@ def _moulds(database: psycopg.Connection, sizes: patterns.Sizes | None) -> tuple
         database.execute("DELETE FROM runs_tenure")
         database.execute("DELETE FROM runs_auditevent")
         database.execute("UPDATE runs_audithead SET seq = 0, hash = decode(repeat('0', 64), 'hex')")
+    # The last effect that began here was a pattern's: a worker that missed it would take this for a restored copy.
+    (Path(settings.CKPTSITE_DATA) / "last-intent").unlink(missing_ok=True)
     patterns.limit()
     return cast, columns
 
