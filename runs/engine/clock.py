@@ -23,6 +23,7 @@ from runs.transitions import (
     mcp,
     notices,
     pins,
+    pulse,
     verifications,
 )
 
@@ -36,16 +37,25 @@ DAY_LOOK = 60.0
 
 def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
-    zombies.sweep()
-    clocks.expire_reviews()
-    clocks.escalate()
-    ladders.climb()
-    clocks.wake_snoozed()
-    children.stop_below()
-    children.give_back()
-    clocks.wake_stranded()
-    room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
-    unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
+    felt = pulse.feel()
+    if felt.lost:
+        zombies.sweep()
+    if felt.expired:
+        clocks.expire_reviews()
+    if felt.overdue:
+        clocks.escalate()
+    if felt.rungs:
+        ladders.climb()
+    if felt.snoozed:
+        clocks.wake_snoozed()
+    if felt.handed:
+        children.stop_below()
+        children.give_back()
+    woken = clocks.wake_stranded()
+    unheard: list[int] = []
+    if felt.due or felt.expired or felt.handed or woken:
+        room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
+        unheard = [run_id for run_id in clocks.due_runs(limit=room) if not hints.wake_now(run_id)]
     for run_id in unheard:
         if stopping():
             return

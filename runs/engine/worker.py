@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from runs.engine import advance, delivering, verifying, zombies
-from runs.transitions import clocks, effect_words, ladders, pins
+from runs.transitions import children, clocks, effect_words, ladders, pins
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +47,8 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         clocks.expire_reviews()
         clocks.escalate()
         ladders.climb()
+        children.stop_below()
+        children.give_back()
         clocks.wake_new_day()
         clocks.wake_stranded()
         pins.wake_restored()

@@ -11,7 +11,8 @@ from django.db import OperationalError
 from django.db.models.functions import Now
 
 from runs import models, points
-from runs.engine import advance, clock, verifier
+from runs.engine import advance, clock, verifier, worker
+from runs.tools import handing
 from runs.tools.contract import DidNotHappen
 from runs.transitions import clocks, holds, steps, switches
 from runs.transitions.actor import Actor
@@ -60,6 +61,17 @@ def test_1_10_the_intent_makes_the_child_and_its_end_is_the_receipt(
     child.refresh_from_db()
     assert child.returned
     verifier.verify()
+
+
+def test_one_process_does_it_all(begin: Start) -> None:
+    """Draining makes the child, moves it, and goes on with what came back, without a clock beside it."""
+    inner = agent(step("allowed"))
+    middle = agent(hands(inner, "inner"), tools=(handing.PREFIX + inner,))
+    run = begin(hands(middle))
+    worker.drain(until_idle=False)
+    run.refresh_from_db()
+    assert run.status == "succeeded"
+    assert (models.Run.objects.count(), len(World.effects())) == (3, 1)
 
 
 def test_1_10_handed_over_again_the_result_stands_and_nothing_is_done_twice(
