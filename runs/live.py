@@ -31,9 +31,9 @@ TOPICS = 120
 HOLD_SECONDS = 0.6
 """So long a stream gathers after it has told something. A page waits a little for more before it asks; among changes
 without end it would wait for ever."""
-BADGE_SECONDS, PART_SECONDS = 0.01, 0.04
-"""About what it takes to serve the length of the queue, and a part of a page: over so much for each open page these
-are spread when all of them are told the same, or come back at once."""
+BADGE_SECONDS, PART_SECONDS = 0.06, 0.04
+"""Over so much for each open page it is spread that all are told of another length of the queue, and that all that come
+back at once ask for their parts. A part takes about as long; the length, which is told again and again, a fifth."""
 CROWD_SECONDS = 10.0
 PING_SECONDS = 15.0
 RETRY_SECONDS = 2.0

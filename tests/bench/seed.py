@@ -70,9 +70,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runs", type=int, default=1_000_000, help="how many runs there shall be")
     parser.add_argument("--data", type=Path, required=True, help="the data folder, made where there is none")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quick", action="store_true", help="fewer patterns, and none of long runs")
     options = parser.parse_args(arguments)
     with stage.standing(options.data, environment=ENVIRONMENT, settings=SERVER) as folder:
-        found = fill(folder.database_url, options.runs, free=shutil.disk_usage(folder.root).free)
+        from tests.bench.seeding import patterns
+
+        free = shutil.disk_usage(folder.root).free
+        sizes = patterns.QUICK if options.quick else patterns.Sizes()
+        found = fill(folder.database_url, options.runs, free=free, sizes=sizes)
     report(found, as_json=options.json)
     return 0
 

@@ -61,6 +61,9 @@ class Sizes:
     without: frozenset[str] = frozenset()
 
 
+QUICK = Sizes(agents=4, broad=1, huge=160, without=frozenset({"long"}))
+
+
 def everything(sizes: Sizes) -> Iterator[Pattern]:
     """Give all patterns; each is made when it is asked for, by agents and people that are made first."""
     demo.everything(PASSWORD)
