@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 import pydantic
 
-from runs.tools import configured, contract, registry, sandbox, workspace
+from runs.tools import boxed, configured, contract, registry, sandbox, workspace
 
 LEAST = 1.0  # seconds; with less left nothing new is begun
 MARGIN = 2.0  # seconds that are kept for the end
@@ -62,7 +62,10 @@ class _Program(contract.Tool):
         raise TypeError(f"{type(self).__name__} runs nothing")
 
     def run(self, args: Any, ctx: contract.Context) -> contract.Receipt:
-        """Return {"code", "output", "errors", "cut", "late", "changed"}. Refuses DidNotHappen what wasn't begun."""
+        """Return {"code", "output", "errors", "cut", "late", "excess", "changed"}.
+
+        Refuses DidNotHappen what wasn't begun.
+        """
         folder, known = _place(args.workspace)
         seconds = min(float(known.seconds), ctx.remaining() - MARGIN)
         if seconds < LEAST:
@@ -82,10 +85,13 @@ class _Program(contract.Tool):
             "errors": ended.err.decode("utf-8", "replace"),
             "cut": ended.cut,
             "late": ended.late,
+            "excess": ended.excess,
             "changed": changed[:LISTED],
         }
         how = f"was ended after {seconds:.0f} s" if ended.late else f"ended with {ended.code}"
-        return contract.Receipt(summary=f"The program {how}; {len(changed)} files changed.", value=value)
+        how = "was ended for what it used" if ended.excess else how
+        summary = f"The program {how}; {len(changed)} files changed. {ended.excess}".strip()
+        return contract.Receipt(summary=summary, value=value)
 
     def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
         """Return what is run, and in which limits."""
@@ -100,7 +106,8 @@ class _Program(contract.Tool):
                 ("Network", "none"),
                 (
                     "Limits",
-                    f"{known.seconds} s, {known.memory} MB for each process, {known.output} kB of output",
+                    f"{known.seconds} s, {known.memory} MB, {boxed.MOST_PROCESSES} processes,"
+                    f" {known.output} kB of output",
                 ),
                 ("Reference", args.reference),
             ),

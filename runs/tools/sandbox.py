@@ -1,8 +1,8 @@
 """A program of an agent's in a box made by bubblewrap: one folder and the system's programs, no network, nobody's keys.
 
 The box has namespaces of its own for everything, no capability, an empty environment, and may make no further
-namespaces. Processor seconds and memory are limited for each of its processes, time and output for all of them. It
-ends with the worker: a kill of the worker kills everything in the box.
+namespaces. Processor seconds and memory are limited for each of its processes; time, output, memory and the number of
+processes for all of them together. It ends with the worker: a kill of the worker kills everything in the box.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runs.tools import boxed
+
 BOX = "/work"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ISOLATED = (
@@ -31,6 +33,8 @@ _ISOLATED = (
     "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc", "--dev", "/dev",
     "--size", "268435456", "--tmpfs", "/tmp",  # noqa: S108 - the box's own
 )  # fmt: skip
+LOOK = 0.2
+"""Seconds between two looks at what the box uses."""
 HIDDEN = (".git", ".ckptsite")
 """Folders of the workspace that the box may not change: settings that would make programs run outside of it."""
 
@@ -50,13 +54,14 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """How it ended. `late`: its time was over, and it was killed."""
+    """How it ended. `late`: its time was over, and it was killed; `excess`: it was killed for what it used."""
 
     code: int
     out: bytes
     err: bytes
     cut: bool
     late: bool
+    excess: str = ""
 
 
 @functools.cache
@@ -107,7 +112,7 @@ def run(program: Sequence[str], *, workspace: Path, limits: Limits, given: bytes
         start_new_session=True,
     ) as process:
         try:
-            return _heard(process, end, limits.output, given)
+            return _heard(process, end, limits, given)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -132,21 +137,24 @@ def _box(workspace: Path | None) -> list[str]:
     return found
 
 
-def _heard(process: subprocess.Popen[bytes], end: float, most: int, given: bytes) -> Ended:
+def _heard(process: subprocess.Popen[bytes], end: float, limits: Limits, given: bytes) -> Ended:
     """Give it its input, keep so much of what it says and drop the rest, until it ends or its time is over."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     heard: dict[str, bytearray] = {"out": bytearray(), "err": bytearray()}
-    cut = late = False
+    cut, late, excess, most = False, False, "", limits.output
+    looked = time.monotonic()
     with selectors.DefaultSelector() as waiting:
         waiting.register(process.stdout, selectors.EVENT_READ, "out")
         waiting.register(process.stderr, selectors.EVENT_READ, "err")
         waiting.register(process.stdin, selectors.EVENT_WRITE, "in")
         os.set_blocking(process.stdin.fileno(), False)
         left = memoryview(given)
-        while waiting.get_map() and not late:
-            ready = waiting.select(max(0.0, min(end - time.monotonic(), 1.0)))
+        while waiting.get_map() and not (late or excess):
+            ready = waiting.select(max(0.0, min(end - time.monotonic(), LOOK)))
+            if time.monotonic() >= looked + LOOK:
+                excess, looked = boxed.excess(process.pid, memory=limits.memory), time.monotonic()
             for key, _ in ready:
                 if key.data == "in":
                     left = _given(key.fd, left)
@@ -161,14 +169,17 @@ def _heard(process: subprocess.Popen[bytes], end: float, most: int, given: bytes
                 cut = cut or len(kept) + len(piece) > most
                 kept += piece[: max(0, most - len(kept))]
             late = time.monotonic() >= end
-    if not late:
+    while not (late or excess):  # it has closed what it says, and may go on all the same
         try:
-            process.wait(max(0.1, end - time.monotonic()))
+            process.wait(LOOK)
+            break
         except subprocess.TimeoutExpired:
-            late = True
-    if late:
+            late = time.monotonic() >= end
+            excess = boxed.excess(process.pid, memory=limits.memory)
+    if late or excess:
         os.killpg(process.pid, signal.SIGKILL)
-    return Ended(code=process.wait(), out=bytes(heard["out"]), err=bytes(heard["err"]), cut=cut, late=late)
+    out, err = bytes(heard["out"]), bytes(heard["err"])
+    return Ended(code=process.wait(), out=out, err=err, cut=cut, late=late, excess=excess)
 
 
 def _given(fd: int, left: memoryview) -> memoryview:

@@ -88,6 +88,13 @@ def test_a_program_has_limits(folder: Path) -> None:
     assert "MemoryError" in python("x = 'x' * 1_000_000_000")["errors"]
     loud = shell("yes | head -c 1000000")
     assert (len(loud["output"]), loud["cut"]) == (10_000, True)
+    held = "x = b'x' * 60_000_000; import time; time.sleep(30)"
+    together = python(
+        f"import subprocess, sys\nfor _ in range(5): p = subprocess.Popen([sys.executable, '-c', {held!r}])\np.wait()"
+    )
+    assert together["excess"] == "Its processes used more than 256 MB together."
+    many = shell("for n in $(seq 80); do sleep 30 & done; wait")
+    assert many["excess"] == "It had more than 64 processes at once."
     slow = shell("(sleep 60; touch late) & sleep 60", seconds=3.2)
     assert slow["late"]
     with pytest.raises(contract.DidNotHappen, match="time was over"):
