@@ -221,7 +221,7 @@ def test_2_2_policy_says_who_answers_and_may_forbid_to_ask(start: Start, person:
 @pytest.mark.parametrize(("arguments", "sentence"), [
     ([], "the arguments must be an object"), ({"question": " "}, "'question' must be a text"),
     ({"question": "x", "schema": {"type": "nothing"}}, "the schema is none"),
-    ({"question": "x", "to": "y"}, "there is no argument 'to'"), ({"question": "x" * 5000}, "the limit is 4,000"),
+    ({"question": "x", "whom": "y"}, "there is no argument 'whom'"), ({"question": "x" * 5000}, "the limit is 4,000"),
 ])  # fmt: skip
 def test_5_8_a_question_that_is_none_is_refused_in_words(start: Start, arguments: Any, sentence: str) -> None:
     bad = contract.Call(tool="ask_human", arguments=arguments)
