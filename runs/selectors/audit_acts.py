@@ -41,6 +41,7 @@ ACTS: dict[str, str] = {
     "run.paused": "Paused the run",
     "run.resumed": "Resumed the run",
     "run.stop_asked": "Asked the run to stop",
+    "run.left_failed": "Left the run failed: the one that handed it over was stopped",
     "run.woken": "Woke the run",
     "run.succeeded": "The run is done",
     "run.failed": "The run failed",

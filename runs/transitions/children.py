@@ -41,7 +41,10 @@ def _give_back(child_id: int) -> bool:
     owner = models.Action.objects.get(owned_occurrences__handed=child_id)
     with committing("child_returned"):
         parent = inbox.lock(owner.run_id)
-        child = inbox.lock(child_id)
+        # Never waited for: a re-drive that holds the child needs its parent's row for the next attempt.
+        child = inbox.try_lock(child_id)
+        if child is None:
+            return False
         if child.returned or child.superseded_by_id is not None or child.status not in lifecycle.RUN_ENDED:
             return False
         child.returned = True
@@ -71,9 +74,15 @@ def _told(child: models.Run) -> dict[str, Any]:
 
 def stop_below() -> int:
     """Return how many children of runs that are being stopped, or were, were told to stop as well."""
+    going = ~Q(status__in=values(lifecycle.RUN_ENDED)) & Q(stop_at__isnull=True)
+    failed = Q(status=lifecycle.Run.FAILED) & _asked()
     found = models.Run.objects.filter(
-        parent__stop_at__isnull=False, returned=False, stop_at__isnull=True, parent__isnull=False
-    ).exclude(status__in=values(lifecycle.RUN_ENDED))
+        going | failed,
+        parent__stop_at__isnull=False,
+        parent__isnull=False,
+        returned=False,
+        superseded_by__isnull=True,
+    )
     return sum(holds.stop_child(pk) for pk in list(found.order_by("pk").values_list("pk", flat=True)[:BATCH]))
 
 

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.db import transaction
 
 from runs import hints, lifecycle, models, rights
-from runs.transitions import attempts, audit, clock_time, inbox, log, texts
+from runs.models.fields import values
+from runs.transitions import attempts, audit, clock_time, failures, inbox, log, texts
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
 from runs.transitions.refusals import Invalid, NotYours, Stale
@@ -105,12 +106,11 @@ def stop_child(run_id: int) -> bool:
     with committing("stop_child"):
         run = inbox.lock(run_id)
         parent = run.parent
-        if (
-            run.status in lifecycle.RUN_ENDED
-            or run.stop_at is not None
-            or parent is None
-            or parent.stop_by is None
-        ):
+        if parent is None or parent.stop_by is None:
+            return False
+        if run.status == lifecycle.Run.FAILED:  # it isn't tried again: that is all that there is to stop
+            return _leave_failed(run, by=parent.stop_by, parent=parent)
+        if run.status in lifecycle.RUN_ENDED or run.stop_at is not None:
             return False
         reason = f"Run {parent.pk}, which handed this over, was stopped: {parent.stop_reason}"
         _write_stop(run, reason=reason, by=Actor(user=parent.stop_by, channel="engine"))
@@ -118,10 +118,22 @@ def stop_child(run_id: int) -> bool:
         return True
 
 
+def _leave_failed(run: models.Run, *, by: models.User, parent: models.Run) -> bool:
+    """Return whether somebody was still asked if the locked failed run is tried again; nobody is any more."""
+    if run.superseded_by_id is not None or not failures.close(run):
+        return False
+    content = {"reason": f"Run {parent.pk}, which handed this over, was stopped: {parent.stop_reason}"}
+    actor = Actor(user=by, channel="engine")
+    audit.append("run.left_failed", actor=actor, run=run, subject=f"run {run.pk}", content=content)
+    hints.changed(run.pk, inbox=True)
+    return True
+
+
 def _stop_below(run_id: int) -> None:
     """Stop the children before the stop is acknowledged, and theirs; the clock finds who is left out in a crash."""
-    children = models.Run.objects.filter(parent=run_id, stop_at__isnull=True, superseded_by__isnull=True)
-    for child in children.exclude(status__in=lifecycle.RUN_ENDED).order_by("pk").values_list("pk", flat=True):
+    children = models.Run.objects.filter(parent=run_id, superseded_by__isnull=True)
+    ended = values(lifecycle.RUN_FINAL)
+    for child in children.exclude(status__in=ended).order_by("pk").values_list("pk", flat=True):
         stop_child(child)
 
 

@@ -7,19 +7,18 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from runs import exact, hints, lifecycle, models, rights
+from runs import hints, lifecycle, models, rights
 from runs.models import columns, paths
 from runs.state import CallId
 from runs.transitions import (
     attempts,
     audit,
     budgets,
-    clock_time,
     corrections,
     cuts,
+    failures,
     holds,
     inbox,
-    log,
     rows,
     texts,
     undoing,
@@ -32,7 +31,6 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 KEEP, AGAIN, UNDO_FIRST = "keep", "again", "undo_first"
 DISPOSITIONS = (KEEP, AGAIN, UNDO_FIRST)
 _CURRENT = "root_id = $1 AND mode = 'live' AND superseded_by_id IS NULL ORDER BY id DESC LIMIT 1"
-_FAILURES = "run_id = $1 AND status = 'open' AND kind = 'failure' ORDER BY id FOR UPDATE"
 HELD = "Its plan is changed before it goes on."
 
 
@@ -83,7 +81,7 @@ def redrive(
             old = _current(run.root_id, seen)
             # Reviews are locked before the agent, that before accounts; what is audited comes last.
             if old.status in lifecycle.RUN_ENDED:
-                _close(old)
+                failures.close(old)
             version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
             told = instructions_.told(cut.holder.agent_version, version)
             budget = budgets.raise_lineage(old, raises or {}, by=by)
@@ -166,20 +164,6 @@ def _stop(old: models.Run, number: int, *, reason: str, by: Actor) -> None:
     """Stop the locked old attempt, which goes on."""
     if old.stop_at is None:
         holds.ask_stop(old, reason=f"Run {number} takes over: {reason}", by=by)
-
-
-def _close(old: models.Run) -> None:
-    """Close the question that the failure of the locked old attempt asks."""
-    open_reviews, now = columns.together(
-        columns.asked(models.Review, _FAILURES, [columns.number(old.pk)]), clock_time.ASKED
-    )
-    for review in open_reviews:
-        asked = review.content
-        if review.digest != exact.link(old.pk, asked["checkpoint"], asked["cause"]):
-            continue  # it asks about the world, not about what becomes of this attempt
-        review.status = log.moved(review.status, lifecycle.REVIEW_MOVES, lifecycle.Review.SUPERSEDED, by="P")
-        review.closed_at = now
-        review.save(update_fields=["status", "closed_at"])
 
 
 def why(text: str) -> str:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from unittest import mock
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from runs import models, seed
 from runs.engine import accounts, clock, verifier
 from runs.providers import declared
 from runs.tools import handing
-from runs.transitions import holds, starts
+from runs.tools.contract import DidNotHappen
+from runs.transitions import children, holds, inbox, starts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import NotYours
 from tests.engine.conftest import answer, go, only_review, step
-from tests.engine.world import World
+from tests.engine.world import Look, World
 from tests.rules.handing import agent, back, child_of, hands, only_action
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -138,3 +142,46 @@ def test_work_goes_to_a_group_of_people_where_policy_leaves_it_open(
     lost = go(begin({**ask, "ask": {"question": "Which?", "to": "legal"}}))
     assert lost.status == "failed"
     assert "nobody in a group named 'legal' may answer; groups that may: finance, reviewer" in lost.error
+
+
+def test_4_11_a_failed_child_holds_up_no_stop(begin: Start, operator: models.User) -> None:
+    """Whether it is tried again is asked no more once the run that handed over is stopped."""
+    run = go(begin(hands(agent(step("look", "missing")))))
+    child = child_of(run)
+    Look.failures = [DidNotHappen("it is not there")] * 3
+    while go(child).status == "queued":
+        models.Run.objects.filter(pk=child.pk).update(wake_at=Now())
+    review = only_review(child)
+    assert (child.status, review.status) == ("failed", "open")
+    holds.stop(run.pk, reason="wrong customer", by=Actor(user=operator))
+    review.refresh_from_db()
+    assert review.status == "superseded"
+    assert back(run).status == "cancelled"
+    verifier.verify()
+
+
+def test_4_11_whoever_passes_on_an_end_never_waits_for_a_child(begin: Start) -> None:
+    """A re-drive holds the child and then needs its parent's row: waiting the other way round is a deadlock."""
+    run = go(begin(hands(agent(step("look")))))
+    child = go(child_of(run))
+    taken, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        try:
+            with transaction.atomic():
+                inbox.lock(child.pk)
+                taken.set()
+                done.wait(10)
+        finally:
+            connection.close()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        assert taken.wait(10)
+        assert children.give_back() == 0
+    finally:
+        done.set()
+        holder.join()
+    assert children.give_back() == 1
+    assert go(run).status == "succeeded"

@@ -1,6 +1,7 @@
 """A hand-off's effect: the intent's own commit makes the child, so it is never in doubt (rule 1.10).
 
-The parent is locked before the child, here and where the child's end is given back; nobody locks them the other way.
+The parent is locked before the child, here and where the child's end is given back, and nobody who holds it waits for
+the child: making a child's next attempt needs its parent's row.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def lock_earlier(wish: HandsTo | None) -> models.Run | None:
     """Return the earlier attempt, locked right after its parent. Refuses Changed when it isn't the last, or goes on."""
     if wish is None or wish.earlier is None:
         return None
-    run = inbox.lock(wish.earlier)
+    run = inbox.try_lock(wish.earlier)
+    if run is None:  # not waited for: who re-drives it needs the parent's row, which this commit holds
+        raise Changed(f"somebody moves run {wish.earlier}")
     if run.superseded_by_id is not None or run.status not in lifecycle.RUN_ENDED:
         raise Changed(f"run {run.pk} goes on with the same work")
     return run
