@@ -54,7 +54,8 @@ class Offering:
         assert agent.current is not None
         key = (agent.current.pk, agent.title)
         if key not in self._made:
-            kind = handing.kind(agent.name, title=agent.title, schema=agent.current.input_schema)
+            now = agent.current
+            kind = handing.kind(agent.name, title=agent.title, schema=now.input_schema, budget=now.budget)
             self._made[key] = kind()
         return self._made[key]
 

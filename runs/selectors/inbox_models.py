@@ -59,6 +59,7 @@ class InboxRow:
     waiting_since: Moment
     due_at: Moment | None
     overdue: bool
+    parent: str = ""  # title of the run that handed this one its work
     tool: str = ""
     expires_at: Moment | None = None
     step: str = ""  # "step 4 of 9"

@@ -12,7 +12,17 @@ from django.utils import timezone
 
 from runs import lifecycle, models
 from runs.models import scopes
-from runs.selectors import deciding, filters, inbox_models, ledger, now, queue, review_before, tools
+from runs.selectors import (
+    deciding,
+    filters,
+    inbox_models,
+    ledger,
+    now,
+    queue,
+    review_before,
+    run_family,
+    tools,
+)
 
 LARGE = 100_000
 ALONE = 3
@@ -22,7 +32,7 @@ ALONE = 3
 def waiting(viewer: deciding.Viewer, chosen: filters.Filters) -> QuerySet[models.Review]:
     """Return the questions of the list, with everything that a line needs."""
     rows = queue.listed(viewer, chosen).select_related(
-        "run__agent_version__agent", "action", "handover__to", "handover__by"
+        "run__agent_version__agent", "run__parent__agent_version", "action", "handover__to", "handover__by"
     )
     return with_steps(rows).annotate(now=now.ClockNow(), put_off_until=F("put_off__until"))
 
@@ -98,6 +108,7 @@ def _row(
         agent=agent.title or agent.name,
         run_id=run.pk,
         run_title=run.title,
+        parent=run_family.above(run, viewer),
         waiting_since=review.opened_at,
         due_at=review.due_at,
         overdue=review.due_at < review.now,

@@ -174,6 +174,8 @@ class ReviewPage:
     agent: str
     run_id: int
     run_title: str
+    parent: int | None  # the run that handed this one its work, where the reader may see it
+    parent_title: str
     preview: Preview
     arguments: str  # the stored canonical JSON text, whole
     arguments_digest: str

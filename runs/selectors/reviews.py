@@ -31,6 +31,7 @@ from runs.selectors import (
     review_questions,
     review_sources,
     review_terms,
+    run_family,
     tools,
 )
 
@@ -45,6 +46,7 @@ def page(
     review: Any = (
         models.Review.objects.select_related(
             "run__agent_version__agent",
+            "run__parent__agent_version",
             "run__created_by",
             "action__occurrence",
             "action__policy_version__policy",
@@ -92,6 +94,8 @@ def page(
         agent=f"{agent.title or agent.name}, version {run.agent_version.number}",
         run_id=run.pk,
         run_title=run.title,
+        parent=run.parent_id if (parent_title := run_family.above(run, viewer)) else None,
+        parent_title=parent_title,
         preview=replace(
             review_parts.preview(review, action), attachments=review_files.attachments(arguments)
         ),

@@ -29,6 +29,14 @@ SELECT root, depth FROM down ORDER BY place LIMIT %(most)s
 """
 
 
+def above(run: models.Run, viewer: deciding.Viewer) -> str:
+    """Return the title of the run that handed this one its work; nothing without one that the viewer may see."""
+    limit = viewer.user.limit()
+    if run.parent is None or (limit is not None and run.parent.agent_version.agent_id not in limit):
+        return ""
+    return run.parent.title
+
+
 def of(run: models.Run, viewer: deciding.Viewer) -> tuple[run_models.Relative, ...]:
     """Return the whole tree of the run, as far as the viewer may see it; nothing for a run that stands alone.
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 import pydantic
 
-from runs import exact, jsonschemas
+from runs import exact, jsonschemas, measures
 from runs.tools import contract
 
 PREFIX = "hand_off."
@@ -63,6 +63,7 @@ class HandOff(contract.Tool):
     identity = ("subject",)
     decisive = ("input",)
     agent_title: ClassVar[str]
+    limits: ClassVar[str]
 
     def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
         """Say to whom what is handed."""
@@ -70,7 +71,7 @@ class HandOff(contract.Tool):
         return contract.Preview(
             summary=f"Hand “{args.subject}” to the agent “{self.agent_title}”.",
             target=self.agent_title,
-            facts=facts,
+            facts=(*facts, ("Limits of its run", self.limits)),
             reversal="Its run can be stopped; what that has done by then stays done.",
         )
 
@@ -79,8 +80,9 @@ class HandOff(contract.Tool):
         raise contract.DidNotHappen("Work is handed over by the engine only.")
 
 
-def kind(agent: str, *, title: str, schema: Mapping[str, Any]) -> type[HandOff]:
-    """Return the tool that hands work to an agent which takes an input of this schema."""
+def kind(agent: str, *, title: str, schema: Mapping[str, Any], budget: Mapping[str, Any]) -> type[HandOff]:
+    """Return the tool that hands work to an agent which takes an input of this schema and has this budget."""
+    limits = ", ".join(measures.amount(name, limit) for name, limit in measures.limits(budget))
     given = {"type": "object", **schema}
     arguments = type(
         "Arguments", (Arguments,), {"given": given, "__module__": __name__, "__doc__": Arguments.__doc__}
@@ -95,6 +97,7 @@ def kind(agent: str, *, title: str, schema: Mapping[str, Any]) -> type[HandOff]:
             "title": f"Hand over to {title}",
             "hands_to": agent,
             "agent_title": title,
+            "limits": limits or "none but those of the run that hands it over",
             "Arguments": arguments,
         },
     )

@@ -50,11 +50,24 @@ def test_the_tree_stands_on_the_page_of_each_and_tells_who_asks(who: factories.P
         "Waits for the result of what it handed over." in as_(who.operator).get(f"/runs/{runs[0].pk}/").text
     )
 
+    review = models.Review.objects.get(run=runs[2])
+    assert [row.parent for row in as_(who.reviewer).get("/inbox/").context["page"].rows] == [runs[1].title]
+    asked = as_(who.operator).get(f"/reviews/{review.pk}/")
+    assert (asked.context["page"].parent, asked.context["page"].parent_title) == (runs[1].pk, runs[1].title)
+    assert f'href="/runs/{runs[1].pk}/"' in asked.text
+
     insider = factories.person("insider", "operator")
     team.set_scope(f"user {insider.pk}", ["project:own"], by=Actor(user=who.admin))
     page = as_(insider).get(f"/runs/{runs[1].pk}/").context["page"].header
     assert [one.run_id for one in page.family] == [runs[0].pk, runs[1].pk]
     assert as_(insider).get(f"/runs/{runs[2].pk}/").status_code == 404
+
+    outsider = factories.person("outsider", "reviewer")
+    team.set_scope(f"user {outsider.pk}", [runs[2].agent_version.agent.name], by=Actor(user=who.admin))
+    asked = as_(outsider).get(f"/reviews/{review.pk}/")
+    assert asked.context["page"].parent is None
+    assert runs[1].title not in asked.text
+    assert runs[1].title not in as_(outsider).get("/inbox/").text
 
 
 def test_the_api_names_parent_and_children(who: factories.People, give: Give) -> None:

@@ -37,8 +37,13 @@ def test_1_10_the_intent_makes_the_child_and_its_end_is_the_receipt(
     begin: Start, reviewer: models.User, asked: None
 ) -> None:
     """A hand-off is asked about like any effect; then the parent waits as data until the child has ended."""
-    run = go(begin(hands(agent(step("look"), result="paid")), step("look", "after", id="after")))
+    budget = {"steps": 30, "cost_micro": 500_000}
+    run = go(
+        begin(hands(agent(step("look"), result="paid", budget=budget)), step("look", "after", id="after"))
+    )
     review = only_review(run)
+    shown = (only_action(run).preview or {})["facts"]
+    assert shown == [["what", "it"], ["Limits of its run", "30 turns, $0.50"]]
     assert review.title == "Hand “letter 7” to the agent “Another agent”."
     assert not models.Run.objects.filter(parent=run).exists()
     answer(review, reviewer, "approve")
