@@ -16,6 +16,7 @@ from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
 from runs.tools.contract import DidNotHappen, Receipt, Tool
+from runs.tools.handing import HandOff
 from runs.transitions import evidence, steps
 from runs.transitions.refusals import Changed, LostAuthority
 
@@ -155,10 +156,10 @@ def _wish(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> steps.W
 def _hands_to(
     front: frontiers.Frontier, action: models.Action, tool: Tool, args: Any
 ) -> steps.HandsTo | None:
-    if not tool.hands_to:
+    if not isinstance(tool, HandOff):
         return None
     return steps.HandsTo(
-        agent=tool.hands_to,
+        version=tool.its_version,
         input=args.input,
         subject=args.subject,
         earlier=handing.earlier(front.run, action),

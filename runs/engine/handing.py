@@ -55,7 +55,13 @@ class Offering:
         key = (agent.current.pk, agent.title)
         if key not in self._made:
             now = agent.current
-            kind = handing.kind(agent.name, title=agent.title, schema=now.input_schema, budget=now.budget)
+            kind = handing.kind(
+                agent.name,
+                title=agent.title,
+                schema=now.input_schema,
+                budget=now.budget,
+                version=(now.pk, now.number),
+            )
             self._made[key] = kind()
         return self._made[key]
 

@@ -64,6 +64,9 @@ class HandOff(contract.Tool):
     decisive = ("input",)
     agent_title: ClassVar[str]
     limits: ClassVar[str]
+    its_version: ClassVar[int]
+    """The row of the version of that agent which does it: what was approved is what runs."""
+    its_number: ClassVar[int]
 
     def preview(self, args: Any, ctx: contract.Context) -> contract.Preview:
         """Say to whom what is handed."""
@@ -75,12 +78,18 @@ class HandOff(contract.Tool):
             reversal="Its run can be stopped; what that has done by then stays done.",
         )
 
+    def precondition(self, args: Any, ctx: contract.Context) -> Mapping[str, Any]:
+        """Return the version in use: another one is asked about anew."""
+        return {"version": self.its_number}
+
     def run(self, args: Any, ctx: contract.Context) -> contract.Receipt:
         """Refuse: the engine's intent makes the child, and its end is the receipt."""
         raise contract.DidNotHappen("Work is handed over by the engine only.")
 
 
-def kind(agent: str, *, title: str, schema: Mapping[str, Any], budget: Mapping[str, Any]) -> type[HandOff]:
+def kind(
+    agent: str, *, title: str, schema: Mapping[str, Any], budget: Mapping[str, Any], version: tuple[int, int]
+) -> type[HandOff]:
     """Return the tool that hands work to an agent which takes an input of this schema and has this budget."""
     limits = ", ".join(measures.amount(name, limit) for name, limit in measures.limits(budget))
     given = {"type": "object", **schema}
@@ -97,6 +106,8 @@ def kind(agent: str, *, title: str, schema: Mapping[str, Any], budget: Mapping[s
             "title": f"Hand over to {title}",
             "hands_to": agent,
             "agent_title": title,
+            "its_version": version[0],
+            "its_number": version[1],
             "limits": limits or "none but those of the run that hands it over",
             "Arguments": arguments,
         },

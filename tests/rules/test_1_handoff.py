@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from django.db import OperationalError
 from django.db.models.functions import Now
 
-from runs import models, points
+from runs import models, points, seed
 from runs.engine import advance, clock, verifier, worker
+from runs.engine import handing as handing_over
 from runs.tools import handing
 from runs.tools.contract import DidNotHappen
 from runs.transitions import clocks, holds, steps, switches
@@ -66,6 +68,27 @@ def test_1_10_the_intent_makes_the_child_and_its_end_is_the_receipt(
     child.refresh_from_db()
     assert child.returned
     verifier.verify()
+
+
+def test_1_10_what_was_approved_is_what_runs_also_of_the_other_agent(
+    begin: Start, reviewer: models.User, asked: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of it came into use after the approval: it is asked about anew, and then that one runs."""
+    name = agent(step("look"))
+    run = go(begin(hands(name)))
+    answer(only_review(run), reviewer, "approve")
+    row = models.Agent.objects.get(name=name)
+    assert row.current is not None
+    seed.register(dataclasses.replace(row.current.declared(), instructions="Otherwise."))
+    monkeypatch.setattr(handing_over, "FRESH", -1.0)
+    go(run)
+    again = only_review(run)
+    assert not models.Run.objects.filter(parent=run).exists()
+    answer(again, reviewer, "approve")
+    go(run)
+    assert child_of(run).agent_version.number == 2
+    assert go(child_of(run)).status == "succeeded"
+    assert back(run).status == "succeeded"
 
 
 def test_one_process_does_it_all(begin: Start) -> None:

@@ -22,9 +22,9 @@ FIRST = 1
 
 @dataclass(frozen=True, kw_only=True)
 class HandsTo:
-    """To which agent what is handed; `earlier` is the last attempt of the same work, if it came to nothing."""
+    """To which version of an agent what is handed; `earlier` is its last attempt, if that came to nothing."""
 
-    agent: str
+    version: int
     subject: str
     input: Mapping[str, Any]
     earlier: int | None = None
@@ -49,13 +49,13 @@ def begin(work: Work, action: models.Action, wish: HandsTo, earlier: models.Run 
     """
     parent, occurrence = work.run, action.occurrence
     assert occurrence is not None
-    agent = models.Agent.objects.select_related("current").get(name=wish.agent)
-    assert agent.current is not None
+    version = models.AgentVersion.objects.select_related("agent").get(pk=wish.version)
+    agent = version.agent
     token = f"handed-{exact.digest_of([occurrence.root_id, occurrence.key])[:48]}"
     content: dict[str, Any] = {"parent": parent.pk, "occurrence": occurrence.pk}
     if earlier is None:
         child = starts.create(
-            agent.current,
+            version,
             text=exact.canonical(dict(wish.input)),
             title=f"{agent.title}: {wish.subject}"[:200],
             user=parent.created_by,
@@ -67,7 +67,7 @@ def begin(work: Work, action: models.Action, wish: HandsTo, earlier: models.Run 
         )
         indexing.run(child, agent)
         act = "run.started"
-        content["agent"] = str(agent.current)
+        content["agent"] = str(version)
         if parent.labels:
             content["labels"] = parent.labels
     else:
@@ -88,7 +88,7 @@ def begin(work: Work, action: models.Action, wish: HandsTo, earlier: models.Run 
             input=corrected,
             content={"supersedes": earlier.pk},
             number=number,
-            version=agent.current,
+            version=version,
             parent=parent,
             handed_by=occurrence,
         )
