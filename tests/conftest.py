@@ -103,8 +103,10 @@ def django_db_modify_db_settings(
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """A test that commits leaves the database as it was made."""
-    with django_db_blocker.unblock(), fresh.kept():
-        yield
+    with django_db_blocker.unblock():
+        with fresh.kept():
+            yield
+        fresh.left()
 
 
 @pytest.fixture(scope="session", autouse=True)

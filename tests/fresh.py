@@ -138,3 +138,13 @@ def kept() -> Iterator[None]:
 
     with mock.patch.object(TransactionTestCase, "_fixture_teardown", restore):
         yield
+
+
+def left() -> None:
+    """End what a page that was left amid a request may still hold of the database, which is dropped now."""
+    with postgres.connect(os.environ["DATABASE_URL"], dbname="postgres") as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            [connection.settings_dict["NAME"]],
+        )
+    connection.close()
