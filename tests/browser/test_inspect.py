@@ -46,8 +46,13 @@ def test_from_a_failure_to_a_better_attempt(who: factories.People, sit: Sit) -> 
     expect(page.locator(".diff-split").first).to_be_visible()
     press("s")
     expect(page.locator(".diff-split")).to_have_count(0)
-    press("y")
-    expect(page.locator("#status")).to_have_text("Copied.")
+    status = page.locator("#status")
+    for _ in range(50):  # what copies is fetched once the page is there
+        press("y")
+        if status.text_content() == "Copied.":
+            break
+        page.wait_for_timeout(100)
+    expect(status).to_have_text("Copied.")
     patch = json.loads(page.evaluate("navigator.clipboard.readText()"))
     assert {change["op"] for change in patch} <= {"add", "remove", "replace"}
     assert patch
