@@ -52,7 +52,8 @@ def worker(setting: Setting) -> processes.Program:
         setting,
         "worker",
         *("-m", "celery", "-A", "ckptsite", "worker", *options, "--loglevel", "INFO"),
-        extra={"CKPTSITE_READY_FILE": str(setting.folder.worker_ready)},
+        # Celery would run Django's checks and drop what they find; they load every page, which a worker never serves.
+        extra={"CKPTSITE_READY_FILE": str(setting.folder.worker_ready), "CELERY_SKIP_CHECKS": "1"},
     )
 
 
