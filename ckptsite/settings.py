@@ -32,7 +32,9 @@ _loopback = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = sorted({_site.host, *_loopback, *env.words("ALLOWED_HOSTS")})
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = _site.secure
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked over loopback by the supervisor and by load balancers
+SECURE_REDIRECT_EXEMPT = [
+    r"^(healthz|readyz)$"
+]  # asked over loopback by the supervisor and by load balancers
 SECURE_HSTS_SECONDS = 31_536_000 if _site.secure else 0
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -114,6 +116,7 @@ DATABASE_PREPARE = env.flag("DATABASE_PREPARE", default=True)  # off behind a tr
 _options: dict[str, Any] = {
     "connect_timeout": "5",
     **_database.options,
+    "application_name": f"ckptsite {CKPTSITE_ROLE}",  # by this name the clock's last look is found
     "options": " ".join(
         [
             _database.options.get("options", ""),
@@ -250,6 +253,9 @@ CKPTSITE: dict[str, float] = {
     "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),
     "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0, minimum=0.05),
     "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
+    "READY_DUE": env.seconds("CKPTSITE_READY_DUE", 300.0, minimum=1.0),
+    "READY_CLOCK": env.seconds("CKPTSITE_READY_CLOCK", 60.0, minimum=1.0),
+    "READY_BROKER": env.flag("CKPTSITE_READY_BROKER", default=False),
     "SESSION_MAX": float(SESSION_COOKIE_AGE),
     "SESSION_IDLE": env.seconds("CKPTSITE_SESSION_IDLE", 3600.0, minimum=60.0),
     "STEP_UP": env.seconds("CKPTSITE_STEP_UP", 900.0, minimum=1.0),

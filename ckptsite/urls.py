@@ -166,6 +166,7 @@ urlpatterns = [
     path("join/<str:secret>/", team.join, name="join"),
     path("api/v1/", api.urls),
     path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("admin/login/", accounts.admin_login),
     path("admin/", admin.site.urls),
 ]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Q, QuerySet, TextField, Window
+from django.db.models import F, Q, TextField, Window
 from django.db.models.functions import Cast, Coalesce, RowNumber
 from django.utils import timezone
 
 from runs import hints, lifecycle, models, rights
-from runs.models import paths
-from runs.models.run import FORMAT
+from runs.models import dues, paths
 from runs.transitions import audit, clock_time, inbox, ladders, log
 from runs.transitions.actor import CLOCK
 from runs.transitions.committing import committing
@@ -88,8 +86,7 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
         unheard = Q(hinted_at__isnull=True) | Q(hinted_at__lt=fresh) | Q(hinted_at__lt=F("wake_at"))
         since = Coalesce("wake_at", "lease_until")
         fair = (
-            _due(now)
-            .filter(unheard)
+            models.Run.objects.filter(dues.due(now), unheard)
             .annotate(
                 since=since,
                 turn=Window(
@@ -105,7 +102,7 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
             return []
         # Asked again under the lock: the row may have been claimed since.
         free = models.Run.objects.select_for_update(skip_locked=True, of=("self",))
-        taken = set(free.filter(_condition(now), pk__in=ids).values_list("id", flat=True))
+        taken = set(free.filter(dues.due(now), pk__in=ids).values_list("id", flat=True))
         models.Run.objects.filter(pk__in=taken).update(hinted_at=now)
         return [run_id for run_id in ids if run_id in taken]
 
@@ -114,37 +111,12 @@ def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
     """Return one run that could be claimed now, or None: what a worker asks when it ends a slice."""
     now = clock_time.now()
     return (
-        _due(now)
+        models.Run.objects.filter(dues.due(now))
         .exclude(pk__in=exclude)
         .order_by("priority", F("wake_at").asc(nulls_first=True), "id")
         .values_list("id", flat=True)
         .first()
     )
-
-
-def _due(now: datetime.datetime) -> QuerySet[models.Run]:
-    """Return the runs that may be claimed now."""
-    return models.Run.objects.filter(_condition(now))
-
-
-def _condition(now: datetime.datetime) -> Q:
-    """Say which runs are due: of a format that this code knows, so that a rolling deploy misreads none.
-
-    A new attempt isn't while what came before it goes on, so that it stands in nobody's way; nor is what an
-    administrator has paused, but a run that was cut off is taken over all the same, to find out what happened.
-    """
-    queued = Q(_startable(), status=lifecycle.Run.QUEUED, wake_at__lte=now) & paths.ready()
-    lost = Q(status=lifecycle.Run.RUNNING, lease_until__lt=now)
-    return (queued | lost) & Q(format__lte=FORMAT)
-
-
-def _startable() -> Q:
-    """Return the condition that no switch keeps a queued run from being taken up."""
-    installation = models.Installation.objects.get(pk=1)
-    if installation.halted:
-        return Q(pk__in=[])
-    paused = installation.paused("agent")
-    return ~Q(agent_version__agent__name__in=paused) if paused else Q()
 
 
 def wake_stranded() -> int:
@@ -258,7 +230,7 @@ def next_alarm(*, within: float = 60.0) -> float | None:
     """Return the seconds until the next queued run is due by itself, at least 0.01; None if none is within `within`."""
     now = clock_time.now()
     queued = (
-        models.Run.objects.filter(_startable(), paths.ready(), status=lifecycle.Run.QUEUED)
+        models.Run.objects.filter(dues.startable(), paths.ready(), status=lifecycle.Run.QUEUED)
         .exclude(reason="switch")  # nobody knows when it is lifted
         .order_by("wake_at")
         .values_list("wake_at", flat=True)

@@ -13,7 +13,7 @@ from runs.forms import rates
 from runs.views import doors, turned_away
 
 MINUTE = 60
-_FREE = ("healthz", "events")  # asked by the supervisor; one long request
+_FREE = ("healthz", "readyz", "events")  # asked by supervisors; one long request
 
 
 def wait(request: HttpRequest) -> int:

@@ -36,6 +36,7 @@ OWN = {
     "setup",
     "home",
     "healthz",
+    "readyz",
 }
 SIGN_IN = ("account_", "mfa_")
 """Routes that change nothing but one's own."""

@@ -20,6 +20,7 @@ SEEING = ("viewer", "reviewer", "operator", "admin", "auditor")
 OPEN_TO_ALL = {
     "logout": 405,
     "healthz": 200,
+    "readyz": 503,  # no clock is running
     "home": 302,
     "setup": 404,
     "join": 404,

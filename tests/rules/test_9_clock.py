@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from runs import models, tasks
 from runs.engine import advance, clock, verifier, worker
+from runs.models import dues
 from runs.models.run import FORMAT
 from runs.tools.contract import DidNotHappen
 from runs.transitions import clocks, inbox, steps, switches
@@ -88,7 +89,7 @@ def test_9_1_an_act_of_the_clock_waits_for_nobody(start: Start) -> None:
 def test_9_1_the_lock_of_the_clock_ends_with_its_batch(start: Start) -> None:
     """A batch that fails leaves no lock behind in the session, so the other clock goes on."""
     run = start(step("look", "it"))
-    with mock.patch.object(clocks, "_due", side_effect=RuntimeError), pytest.raises(RuntimeError):
+    with mock.patch.object(dues, "due", side_effect=RuntimeError), pytest.raises(RuntimeError):
         clocks.due_runs(limit=5)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")

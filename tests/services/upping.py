@@ -1,12 +1,14 @@
 """Runs `manage.py up` as a person at a shell would, and looks at it from outside."""
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -71,8 +73,13 @@ class Site:
 
     def page(self) -> bool:
         """True when a page that asks the database is served."""
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}healthz", timeout=5) as answer:
-            return bool(answer.status == 200)
+        with contextlib.suppress(OSError):
+            try:
+                answer = urllib.request.urlopen(f"{self.url}readyz", timeout=5)
+            except urllib.error.HTTPError as error:  # the clock may not have looked yet
+                answer = error
+            with answer:
+                return bool(json.load(answer)["database"]["ok"])
         return False
 
     def family(self) -> dict[int, str | None]:
