@@ -34,6 +34,7 @@ def code(secret: str, *, step: int = 0) -> str:
 
 def sign_in(page: Page) -> None:
     """Type name and password, by keyboard alone."""
+    expect(page.get_by_label("User name")).to_be_focused()
     page.keyboard.type("paula")
     page.keyboard.press("Tab")
     page.keyboard.type(factories.PASSWORD)
