@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ckptsite import addresses, content, env, logs, oidc
+from ckptsite import addresses, content, env, logs, oidc, times
 from ckptsite.services import folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -47,7 +47,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "__Host-session" if _site.secure else "ckptsite_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _site.secure else "ckptsite_csrf"
 SESSION_ENGINE = "runs.models.session"  # in the database, with both limits below on its clock
-SESSION_COOKIE_AGE = int(env.seconds("CKPTSITE_SESSION_MAX", 43_200.0, minimum=60.0))
+SESSION_COOKIE_AGE = int(times.TIMES["SESSION_MAX"])
 CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
 CONTENT_SECURITY_POLICY = content.POLICY
 
@@ -233,40 +233,7 @@ CKPTSITE_AUDIT_HEADS_MAIL = env.text(
     "CKPTSITE_AUDIT_HEADS_MAIL"
 )  # a mailbox that the head is sent to as well
 
-# Times in seconds, and five counts.
-CKPTSITE: dict[str, float] = {
-    "LEASE": env.seconds("CKPTSITE_LEASE", 15.0, minimum=0.05),
-    "HEARTBEAT": env.seconds("CKPTSITE_HEARTBEAT", 5.0, minimum=0.05),
-    "MARGIN": env.seconds("CKPTSITE_MARGIN", 5.0, minimum=0.05),
-    "CLOCK": env.seconds("CKPTSITE_CLOCK", 1.0, minimum=0.05),
-    "SLICE": env.seconds("CKPTSITE_SLICE", 20.0, minimum=0.05),
-    "READ_TIMEOUT": env.seconds("CKPTSITE_READ_TIMEOUT", 30.0, minimum=0.05),
-    "EFFECT_TIMEOUT": env.seconds("CKPTSITE_EFFECT_TIMEOUT", 30.0, minimum=0.05),
-    "MODEL_TIMEOUT": env.seconds("CKPTSITE_MODEL_TIMEOUT", 120.0, minimum=0.05),
-    "SETTLE": env.seconds("CKPTSITE_SETTLE", 60.0),
-    "SLOTS": env.integer("CKPTSITE_SLOTS", 2, minimum=1),
-    "POISON": env.integer("CKPTSITE_POISON", 5, minimum=1),
-    "MAX_SENDS": env.integer("CKPTSITE_MAX_SENDS", 3, minimum=1),
-    "BREAK_GLASS": env.flag("CKPTSITE_BREAK_GLASS", default=False),
-    "PENDING_RUN": env.integer("CKPTSITE_PENDING_RUN", 100, minimum=1),
-    "PENDING_AGENT": env.integer("CKPTSITE_PENDING_AGENT", 500, minimum=1),
-    "REVIEW_EXPIRES": env.seconds("CKPTSITE_REVIEW_EXPIRES", 86_400.0, minimum=0.05),
-    "REVIEW_DUE": env.seconds("CKPTSITE_REVIEW_DUE", 14_400.0, minimum=0.05),
-    "HOLD_REMIND": env.seconds("CKPTSITE_HOLD_REMIND", 86_400.0),
-    "READY_DUE": env.seconds("CKPTSITE_READY_DUE", 300.0, minimum=1.0),
-    "READY_CLOCK": env.seconds("CKPTSITE_READY_CLOCK", 60.0, minimum=1.0),
-    "READY_BROKER": env.flag("CKPTSITE_READY_BROKER", default=False),
-    "SESSION_MAX": float(SESSION_COOKIE_AGE),
-    "SESSION_IDLE": env.seconds("CKPTSITE_SESSION_IDLE", 3600.0, minimum=60.0),
-    "STEP_UP": env.seconds("CKPTSITE_STEP_UP", 900.0, minimum=1.0),
-    "ANCHOR": env.seconds("CKPTSITE_ANCHOR", 60.0, minimum=0.05),
-    "EXPORT": env.seconds("CKPTSITE_EXPORT", 3600.0, minimum=0.05),
-    "NOTICE_RETRY": env.seconds("CKPTSITE_NOTICE_RETRY", 10.0, minimum=0.05),
-    "NOTICE_TRIES": env.integer("CKPTSITE_NOTICE_TRIES", 10, minimum=1),
-    "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
-    "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
-    "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
-}
+CKPTSITE: dict[str, float] = times.TIMES  # in seconds, and a few counts
 CKPTSITE_API_RATE = env.integer("CKPTSITE_API_RATE", 600, minimum=1)  # requests a minute, for each token
 # Requests a minute to pages: of one person, and from one address whoever it is.
 CKPTSITE_PAGE_RATE = env.integer("CKPTSITE_PAGE_RATE", 1200, minimum=1)
@@ -278,10 +245,6 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 20
 CKPTSITE_DAY_BUDGET = env.limits(
     "CKPTSITE_DAY_BUDGET", among=("steps", "calls", "tokens", "cost_micro", "seconds")
 )
-if CKPTSITE["HEARTBEAT"] >= CKPTSITE["LEASE"]:
-    raise env.EnvError(
-        "CKPTSITE_HEARTBEAT must be shorter than CKPTSITE_LEASE, or every lease would run out."
-    )
 # The engine refuses to work on a server that may forget commits; tests run on such a one on purpose.
 CKPTSITE_ALLOW_ASYNC_COMMIT = env.flag("CKPTSITE_ALLOW_ASYNC_COMMIT", default=False)
 # Whether a standby that takes over has every commit; only then effects go on by themselves after a failover.
