@@ -11,21 +11,7 @@ import * as speech from "./speech.js";
 import * as theme from "./theme.js";
 import * as times from "./times.js";
 
-document.documentElement.classList.add("ready"); // early.js has said that there are scripts, before these ran
-
-const modules = [
-  cursor,
-  drafts,
-  gate,
-  keys,
-  live,
-  menus,
-  palette,
-  shows,
-  speech,
-  theme,
-  times,
-];
+const modules = [cursor, drafts, gate, keys, live, menus, palette, shows, speech, theme, times];
 for (const module of modules) module.start?.();
 
 // What few pages have something for is fetched by those.
@@ -47,13 +33,14 @@ async function join(mark) {
     module.refresh?.();
     modules.push(module);
   } catch {
-    rare[mark] = wanted; // the page is being left, or the line is down: the next change of the page asks again
+    rare[mark] = wanted; // the page is being left, or the line is down: its next change asks again
   }
 }
 
 const refresh = () => {
-  for (const mark of Object.keys(rare)) if (document.querySelector(mark)) join(mark);
+  const joining = Object.keys(rare).filter((mark) => document.querySelector(mark)).map(join);
   for (const module of modules) module.refresh?.();
+  return Promise.all(joining);
 };
-refresh();
+refresh().then(() => document.documentElement.classList.add("ready"));
 document.addEventListener("htmx:after:swap", refresh);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +67,8 @@ LISTED = """() => [...document.querySelectorAll("#keys [data-keys-list] dd")]
   .filter((keys) => !keys.some((key) => ["Ctrl", "Enter", "End"].includes(key)))
   .map((keys) => keys.sort().join(" ")).sort()"""
 """What the sheet lists of single keys."""
+READY = "html.ready, html:not(.js), html:not(:has(script[type=module]))"
+"""A page whose scripts hear keys, or that has none."""
 EXPECTED = re.compile(r"status of (401|409|422)")
 """Chromium logs each 4xx answer as an error; these are part of the work."""
 
@@ -92,7 +94,15 @@ class Desk:
         response = self.page.goto(f"{self.server}{path}")
         assert response is not None
         assert response.status < 500, response.status
+        there(self.page)
         return self.page
+
+    def read(self) -> None:
+        """Go to the end of the arguments by key, and see that an approval is open then."""
+        self.page.keyboard.press("End")
+        expect(self.page.locator("form[data-gate] [type=submit]")).not_to_have_attribute(
+            "aria-disabled", "true"
+        )
 
     def violations(self, *, rules: tuple[str, ...] = ()) -> list[str]:
         """Return what axe-core finds on the whole page; a bar that sticks to the window's edge covers nothing then.
@@ -142,7 +152,6 @@ class Desk:
 
     def press(self, *keys: str) -> None:
         """Press these keys, one after the other."""
-        self.page.wait_for_load_state("load")  # its scripts hear the keys by then
         for key in keys:
             self.page.keyboard.press(key)
 
@@ -196,11 +205,31 @@ def sit_down(server: str, context: BrowserContext, user: models.User | None) -> 
     if user is not None:
         _sign_in(server, context, user)
     page = context.new_page()
+    _patient(page)
     desk = Desk(server=server, context=context, page=page)
     page.on("pageerror", lambda error: desk.problems.append(f"{page.url}: {error}"))
     page.on("console", lambda message: _heard(desk, message.type, message.text))
     page.on("requestfailed", lambda request: _failed(desk, request.url, request.failure or ""))
     return desk
+
+
+def there(page: Page) -> None:
+    """Wait until the scripts of a page hear what is pressed; whoever looks at it takes longer."""
+    page.locator(READY).wait_for(state="attached")
+
+
+def _patient(page: Page) -> None:
+    """Let nothing be pressed or typed before the page is there."""
+
+    def after(act: Callable[..., None]) -> Callable[..., None]:
+        def wait(*what: Any, **how: Any) -> None:
+            there(page)
+            act(*what, **how)
+
+        return wait
+
+    keyboard: Any = page.keyboard
+    keyboard.press, keyboard.type = after(keyboard.press), after(keyboard.type)
 
 
 def _sign_in(server: str, context: BrowserContext, user: models.User) -> None:

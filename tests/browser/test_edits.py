@@ -61,7 +61,7 @@ def test_the_wrong_address_is_put_right_and_sent_by_keys_alone(who: factories.Pe
     run = go(run)  # the page shows by itself what it waited for
     expect(page.get_by_role("heading", level=1)).to_contain_text("accounts@rowan.example")
     expect(page.locator("#main").get_by_text("Changed by reviewer-1")).to_be_visible()
-    page.keyboard.press("End")  # read to the end of the arguments
+    desk.read()
     page.keyboard.press("a")
     page.keyboard.type("The new address is in their signature.")
     page.keyboard.press("Control+Enter")

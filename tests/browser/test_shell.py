@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests import factories
 from tests.browser.desk import Desk
@@ -15,15 +15,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Sit = Callable[..., Desk]
 
 
-def started(page: Page) -> Page:
-    """Return the page once its scripts run."""
-    page.wait_for_function("document.documentElement.classList.contains('ready')")
-    return page
-
-
 def test_the_sheet_lists_exactly_the_keys_of_the_page(who: factories.People, sit: Sit) -> None:
     factories.held(who.operator)
-    page = started(sit(who.reviewer).go("/inbox/"))
+    page = sit(who.reviewer).go("/inbox/")
     page.keyboard.press("?")
     sheet = page.locator("#keys")
     expect(sheet).to_be_visible()
@@ -39,7 +33,7 @@ def test_the_palette_finds_what_a_key_does(who: factories.People, sit: Sit) -> N
     """Ctrl+K, a few letters, Enter: the same as the key that it shows beside the words."""
     review = factories.held(who.operator)
     desk = sit(who.reviewer)
-    page = started(desk.go(f"/reviews/{review.pk}/"))
+    page = desk.go(f"/reviews/{review.pk}/")
     page.keyboard.press("Control+k")
     palette = page.locator("#palette")
     expect(palette.get_by_role("combobox")).to_be_focused()
@@ -62,11 +56,10 @@ def test_the_palette_finds_what_a_key_does(who: factories.People, sit: Sit) -> N
 
 
 def test_two_keys_in_a_row_go_places(who: factories.People, sit: Sit) -> None:
-    page = started(sit(who.reviewer).go("/inbox/"))
+    page = sit(who.reviewer).go("/inbox/")
     page.keyboard.press("g")
     page.keyboard.press("r")
     page.wait_for_url("**/runs/")
-    started(page)
     page.keyboard.press("g")
     page.keyboard.press("i")
     page.wait_for_url("**/inbox/")
@@ -75,17 +68,17 @@ def test_two_keys_in_a_row_go_places(who: factories.People, sit: Sit) -> None:
 
 def test_single_keys_can_be_switched_off(who: factories.People, sit: Sit) -> None:
     factories.held(who.operator)
-    page = started(sit(who.reviewer).go("/inbox/"))
+    page = sit(who.reviewer).go("/inbox/")
     page.get_by_role("button", name="Keyboard shortcuts").first.click()
     page.locator("[data-keys-switch]").uncheck()
     page.keyboard.press("Escape")
     page.reload()
-    started(page).keyboard.press("j")
+    page.keyboard.press("j")
     assert page.evaluate("document.activeElement.hasAttribute('data-row-link')") is False
 
 
 def test_typing_never_fires_a_key(who: factories.People, sit: Sit) -> None:
-    page = started(sit(who.reviewer).go(f"/reviews/{factories.held(who.operator).pk}/"))
+    page = sit(who.reviewer).go(f"/reviews/{factories.held(who.operator).pk}/")
     page.keyboard.press("a")
     page.keyboard.type("aur jkn?")
     expect(page.locator("#f-approve-reason")).to_have_value("aur jkn?")
@@ -95,7 +88,7 @@ def test_typing_never_fires_a_key(who: factories.People, sit: Sit) -> None:
 
 def test_an_approval_waits_until_the_arguments_were_on_the_screen(who: factories.People, sit: Sit) -> None:
     review = factories.held(who.operator)
-    page = started(sit(who.reviewer, viewport={"width": 1280, "height": 260}).go(f"/reviews/{review.pk}/"))
+    page = sit(who.reviewer, viewport={"width": 1280, "height": 260}).go(f"/reviews/{review.pk}/")
     button = page.locator("#approve [type=submit]")
     expect(button).to_have_attribute("aria-disabled", "true")
     page.keyboard.press("End")  # to the end of the arguments, which isn't the end of the page
@@ -103,7 +96,7 @@ def test_an_approval_waits_until_the_arguments_were_on_the_screen(who: factories
     place = page.url
     page.goto("about:blank")
     page.goto(place)
-    started(page).keyboard.press("a")
+    page.keyboard.press("a")
     page.keyboard.type("Read it.")
     page.keyboard.press("Control+Enter")
     expect(page.locator("[data-must-see]")).to_be_focused()  # it leads there instead of sending
@@ -119,7 +112,7 @@ def test_an_approval_waits_until_the_arguments_were_on_the_screen(who: factories
 def test_what_was_typed_survives_a_mistake_of_the_server(who: factories.People, sit: Sit) -> None:
     review = factories.held(who.operator)
     desk = sit(who.reviewer)
-    page = started(desk.go(f"/reviews/{review.pk}/"))
+    page = desk.go(f"/reviews/{review.pk}/")
     broken: list[str] = []
 
     def fail_once(route: Route) -> None:
@@ -146,18 +139,18 @@ def test_what_was_typed_survives_a_mistake_of_the_server(who: factories.People, 
 def test_a_draft_comes_back_after_leaving(who: factories.People, sit: Sit) -> None:
     review = factories.held(who.operator)
     desk = sit(who.reviewer)
-    page = started(desk.go(f"/reviews/{review.pk}/"))
+    page = desk.go(f"/reviews/{review.pk}/")
     page.on("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("r")
     page.keyboard.type("Half a thought")
-    started(desk.go("/inbox/"))
-    started(desk.go(f"/reviews/{review.pk}/"))
+    desk.go("/inbox/")
+    desk.go(f"/reviews/{review.pk}/")
     expect(page.locator("#f-reason")).to_have_value("Half a thought")
     # So do the fields of the edit page, and only those that were changed.
-    started(desk.go(f"/reviews/{review.pk}/edit/"))
+    desk.go(f"/reviews/{review.pk}/edit/")
     page.locator("form#edit").get_by_label("note", exact=False).first.fill("For the door")
-    started(desk.go("/inbox/"))
-    started(desk.go(f"/reviews/{review.pk}/edit/"))
+    desk.go("/inbox/")
+    desk.go(f"/reviews/{review.pk}/edit/")
     form = page.locator("form#edit")
     expect(form.get_by_label("note", exact=False).first).to_have_value("For the door")
     expect(form.get_by_label("name", exact=False).first).to_have_value("thing")
@@ -165,7 +158,7 @@ def test_a_draft_comes_back_after_leaving(who: factories.People, sit: Sit) -> No
 
 def test_the_theme_is_kept_and_drawn_by_the_server(who: factories.People, sit: Sit) -> None:
     desk = sit(who.reviewer)
-    page = started(desk.go("/inbox/"))
+    page = desk.go("/inbox/")
     page.locator("summary[aria-label^='Your account']").click()
     page.get_by_role("button", name="Dark").click()
     answer = page.reload()
@@ -176,7 +169,7 @@ def test_the_theme_is_kept_and_drawn_by_the_server(who: factories.People, sit: S
 def test_tabs_of_a_run_change_in_place_and_back_works(who: factories.People, sit: Sit) -> None:
     run = factories.held(who.operator).run
     desk = sit(who.reviewer, mouse=False)
-    page = started(desk.go(f"/runs/{run.pk}/"))
+    page = desk.go(f"/runs/{run.pk}/")
     plan = page.locator(".tabs").get_by_role("link", name="Plan")
     desk.tab_to(plan, "Enter")
     page.wait_for_url(f"**/runs/{run.pk}/plan/")

@@ -49,7 +49,7 @@ def test_from_the_button_to_undone(who: factories.People, sit: Sit) -> None:
     new = go(models.Run.objects.exclude(pk=run.pk).get())
     review = rita.go(f"/reviews/{only_review(new).pk}/")
     expect(review.get_by_text("asked for it: Wrong customer")).to_be_visible()
-    review.keyboard.press("End")
+    rita.read()
     review.keyboard.press("a")
     review.keyboard.type("The customer is wrong indeed.")
     review.keyboard.press("Control+Enter")
