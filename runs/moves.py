@@ -113,11 +113,20 @@ class Cancel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TakeBack:
+    """Propose the undo of this occurrence, as the plan says for the case that it fails."""
+
+    occurrence: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Fail:
-    """End with a cause; a person says what next."""
+    """End with a cause; a person says what next. `taken_back` are effects that don't stand any more."""
 
     cause: str
     detail: str = ""
+    taken_back: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,5 +138,5 @@ class Finish:
 
 Move = (
     FoldIn | CallModel | Refill | AskPlan | AskHuman | AskPins | SettlePins | Prepare | Read | Act | LookUp | Doubt
-    | Later | Wait | Pause | Cancel | Fail | Finish
+    | Later | Wait | Pause | Cancel | TakeBack | Fail | Finish
 )  # fmt: skip

@@ -32,6 +32,7 @@ from runs.moves import Prepare as Prepare
 from runs.moves import Read as Read
 from runs.moves import Refill as Refill
 from runs.moves import SettlePins as SettlePins
+from runs.moves import TakeBack as TakeBack
 from runs.moves import Wait as Wait
 from runs.state import CallId, CallState, State
 
@@ -62,6 +63,14 @@ class ToolFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compensation:
+    """What a failed plan takes back: the newest effect that it hasn't asked for yet, and those that stand no more."""
+
+    next: int | None = None
+    done: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Situation:
     """A run as its worker sees it at `now` (database clock)."""
 
@@ -87,6 +96,7 @@ class Situation:
     blocked: frozenset[CallId] = frozenset()
     looked: frozenset[CallId] = frozenset()
     failed_step: str = ""
+    compensation: Compensation | None = None  # asked for only where a step has failed
     trouble: str = ""
     unusable: str = ""  # why the model isn't asked again: its replies so far can't be used
     left: Mapping[str, int] = field(default_factory=dict)
@@ -196,7 +206,7 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
         asks = any(not now.handed(call) and not (call.is_control and not call.asks) for call in calls)
         return _rest(alarms, "review" if asks else "child")
     if now.failed_step:
-        return Fail(cause=now.failed_step)
+        return _failed(now)
     if calls:
         return Finish(call=calls[0])
     if now.unusable:
@@ -204,6 +214,14 @@ def _work(now: Situation, calls: tuple[CallState, ...], alarms: list[tuple[datet
     if now.lacks(ONE_REPLY):
         return Refill(need=ONE_REPLY)
     return CallModel()
+
+
+def _failed(now: Situation) -> Move:
+    """A required step has failed: what the plan marks is taken back, one after the other, and then the run ends."""
+    known = now.compensation or Compensation()
+    if known.next is not None:
+        return TakeBack(occurrence=known.next, why=now.failed_step)
+    return Fail(cause=now.failed_step, taken_back=known.done)
 
 
 def _paid_for(now: Situation, due: tuple[CallState, ...]) -> tuple[CallState, ...]:

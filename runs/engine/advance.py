@@ -186,8 +186,11 @@ def _make(
                 steps.pause(claim, seen=seen)
             case planner.Cancel():
                 steps.cancel(claim, open_calls=_open(front), seen=seen)
-            case planner.Fail(cause=cause, detail=detail):
-                steps.fail(claim, cause=cause, detail=detail, open_calls=_open(front), seen=seen)
+            case planner.TakeBack(occurrence=occurrence, why=why):
+                undoing.take_back(claim, front.run, occurrence, why=why, seen=seen)
+            case planner.Fail(cause=cause, detail=detail, taken_back=back):
+                closed = _open(front)
+                steps.fail(claim, cause=cause, detail=detail, open_calls=closed, seen=seen, taken_back=back)
             case planner.Finish(call=call):
                 arguments = proposing.arguments_of_call(front, call.id)
                 steps.finish(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from runs import lifecycle, models, planner, state
-from runs.engine import verdicts
-from runs.models import columns, paths
+from runs.engine import failing, verdicts
+from runs.models import columns
 from runs.providers import contract
 from runs.tools import registry
 from runs.transitions import clock_time, pins
@@ -103,6 +103,7 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
     actions = {(row.reply_position, row.call_index): row for row in rows}
     agent, force = spec(run.agent_version_id), verdicts.of_installation(installation)
     read_first = agent.approve_plan and run.mode == models.Run.Mode.LIVE
+    failed = failing.step(run)
     repairs, unusable = _repairs(lines)
     asked, refused = plan_review(run) if read_first and not run.approved_plan else (False, "")
     situation = planner.Situation(
@@ -123,7 +124,8 @@ def load(claim: Claim, *, looked: frozenset[state.CallId] = frozenset()) -> Fron
         retry_at=_retries(tail),
         blocked=frozenset(call for call, row in actions.items() if _blocks(row)),
         looked=looked,
-        failed_step=_failed(run),
+        failed_step=failed,
+        compensation=failing.compensation(run) if failed else None,
         trouble=run.error,
         unusable=unusable,
         pins=_pinned(run, agent),
@@ -207,22 +209,6 @@ def _window(run: models.Run) -> tuple[state.PlanStep, ...]:
         return ()
     rows = models.PlanStep.objects.filter(run=run, state__in=OPEN_STEPS).order_by("order")[:WINDOW]
     return tuple(state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state) for row in rows)
-
-
-def _failed(run: models.Run) -> str:
-    """Return one sentence about a required step that failed, or nothing."""
-    if not run.plan_version:
-        return ""
-    for row in models.PlanStep.objects.filter(run=run, state=lifecycle.Step.FAILED).order_by("order")[
-        :WINDOW
-    ]:
-        step = state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state)
-        if step.required:
-            position = row.result_position or 0
-            entry = models.Entry.objects.filter(run=paths.holder(run, position), position=position).first()
-            text = str(entry.content["text"]) if entry else "no reason was stored"
-            return f"“{row.title}” failed: {text.removeprefix('Failed: ').removeprefix('Not done: ')}"
-    return ""
 
 
 def first_sent(actions: Mapping[state.CallId, models.Action]) -> dict[state.CallId, datetime.datetime]:

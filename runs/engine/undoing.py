@@ -62,10 +62,20 @@ def check(run: models.Run, asked: Mapping[str, Any]) -> steps.Checked:
     return steps.Checked(call=call, policy_version=policy.version)
 
 
+def take_back(claim: steps.Claim, run: models.Run, occurrence: int, *, why: str, seen: int) -> None:
+    """Propose an undo that no person asked for but the plan, since it has failed.
+
+    Refuses LostAuthority, and Changed where something new is in the inbox.
+    """
+    steps.compensate(claim, check(run, steps.asked(occurrence, by="", reason=why)), seen=seen)
+
+
 def why(action: models.Action) -> str:
     """Return who asked for this undo and why; nothing for any other action."""
     if action.undo_of_id is None:
         return ""
     first = models.Revision.objects.select_related("author").filter(action=action, number=1).first()
-    who = first.author.display() if first is not None and first.author is not None else "Somebody"
-    return f"{who} asked for it: {first.reason}" if first is not None else ""
+    if first is None:
+        return ""
+    who = first.author.display() if first.author is not None else "The plan"
+    return f"{who} asked for it: {first.reason}"

@@ -44,7 +44,7 @@ def apply(step: Step, given: Mapping[str, str]) -> tuple[Step, dict[str, str]]:
             body["required"] = False
         elif not body.get("required", True):
             body.pop("required")
-    for name in plan_changes.GUARDS:
+    for name in (*plan_changes.GUARDS, "compensate"):
         if f"{name}-shown" in given and bool(body.get(name)) != (name in given):
             _put(body, name, name in given)
     return {**step, "title": _kept(step["title"], title), "body": body}, errors

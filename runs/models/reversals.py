@@ -11,6 +11,9 @@ from runs.models.log import Entry, Fact
 from runs.models.occurrence import Occurrence
 from runs.models.run import Run
 
+TAKEN_BACK = "taken_back"
+"""The effects that the plan of a failed run has taken back: trying on from there would rest on what isn't there."""
+
 
 def pending(root: int, rows: Collection[Occurrence]) -> dict[int, int]:
     """Return, by occurrence, the run that is to take it back: asked for, held, under way or in doubt."""
@@ -33,3 +36,10 @@ def given_up(row: Occurrence) -> Action | None:
     """Return the newest undo of it of which nobody could say whether it happened, None where there is none."""
     undos = Action.objects.filter(undo_of=row, status=lifecycle.Action.ABANDONED)
     return undos.select_related("occurrence").order_by("-pk").first()
+
+
+def by_plan(run: Run) -> dict[int, str]:
+    """Return the occurrences whose undo this attempt's plan has asked for, since it failed, and their states."""
+    lines = Entry.objects.filter(run=run, kind=lifecycle.EntryKind.CALL).order_by("position")
+    wanted = [line.content["undo_of"] for line in lines if line.content.get("by") == ""]
+    return dict(Occurrence.objects.filter(pk__in=wanted).values_list("pk", "state"))

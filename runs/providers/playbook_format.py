@@ -10,8 +10,9 @@ A playbook is {"steps": [...]}, and each step has an `id` and one of:
 - `finish` with `summary` and `result` (templates): the end, and always the last step.
 
 `title` is a template over the input. `if` is judged when the step's turn comes. `required` (default true)
-says that the run fails when the step fails. `retry` ({"times", "wait"}) tries a call again that provably did not
-happen, so often and after so many seconds. `note` is for people. Templates read `input`, and `steps.<id>` of
+says that the run fails when the step fails; `compensate` that what it did is taken back before that, by the
+tool's own undo, the newest first, each as policy says. `retry` ({"times", "wait"}) tries a call again that provably did
+not happen, so often and after so many seconds. `note` is for people. Templates read `input`, and `steps.<id>` of
 earlier steps.
 """
 
@@ -62,6 +63,10 @@ SCHEMA: dict[str, Any] = {
                         "times": {"type": "integer", "minimum": 1, "maximum": MOST_RETRIES},
                         "wait": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
                     },
+                },
+                "compensate": {
+                    "type": "boolean",
+                    "description": "Take back what this did, by the tool's undo, before a failed step ends the run.",
                 },
                 "note": {"type": "string"},
                 "ask": {
@@ -151,6 +156,8 @@ def _check_types(raw: Mapping[str, Any]) -> None:
         raise BadPlaybook("'with' must be an object with the tool's arguments.")
     if not isinstance(raw.get("required", True), bool):
         raise BadPlaybook("'required' must be true or false.")
+    if "compensate" in raw and not (isinstance(raw["compensate"], bool) and "tool" in raw):
+        raise BadPlaybook("'compensate' goes with a 'tool', and is true or false.")
     if "retry" in raw and (retry(raw) is None or "tool" not in raw):
         raise BadPlaybook(
             f"'retry' goes with a 'tool'; it has 'times' (1 to {MOST_RETRIES}) and may have 'wait', the seconds between"

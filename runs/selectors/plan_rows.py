@@ -9,6 +9,7 @@ from runs import lifecycle, models, plan_changes
 from runs.providers import playbook_format
 from runs.providers import registry as providers
 from runs.selectors import plan_draft, plan_models, tools
+from runs.tools import registry
 
 SHORT = 160
 LONG = 80
@@ -92,6 +93,7 @@ def fields(
         found += _arguments(body, bound=bound)
         if bound:
             found += _retry(body)
+            found += _compensation(body)
     if bound and "group" not in body:
         found.append(
             _field(
@@ -139,6 +141,14 @@ def _retry(body: Mapping[str, Any]) -> list[plan_models.Input]:
         _field("retry-times", "Tried so often more", "text", times, hint=hint),
         _field("retry-wait", "Seconds between two tries", "text", wait),
     ]
+
+
+def _compensation(body: Mapping[str, Any]) -> list[plan_models.Input]:
+    """Return whether what this does is taken back when a later step fails, where something takes it back."""
+    wanted = bool(body.get("compensate"))
+    if not wanted and registry.undo_of(str(body.get("tool") or "")) is None:
+        return []
+    return [_box("compensate", "Take it back if a later step fails", on=wanted)]
 
 
 def _arguments(body: Mapping[str, Any], *, bound: bool) -> list[plan_models.Input]:
@@ -215,6 +225,8 @@ def _words(body: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(
             f"Tried up to {retry[0]} more time{'s' if retry[0] > 1 else ''}{every} if it didn't happen"
         )
+    if body.get("compensate"):
+        found.append("Taken back if a later step fails")
     if isinstance(body.get("ask"), Mapping):
         found.append(f"Asks a person: {tools.short(str(body['ask'].get('question') or ''), SHORT)}")
     if isinstance(body.get("finish"), Mapping):

@@ -10,9 +10,10 @@ from runs.providers import registry as providers
 from runs.selectors import failures, now, past, redrive_models, tools
 
 SHOWN = 100
-SKIPPED, KEPT, ASKED, AGAIN, PASSED = "skipped", "kept", "asked", "again", "passed"
+SKIPPED, GONE, KEPT, ASKED, AGAIN, PASSED = "skipped", "gone", "kept", "asked", "again", "passed"
 _COUNTED = {
     SKIPPED: "{} done before and not run again",
+    GONE: "{} done before and taken back since: not run again, so go on from an earlier checkpoint if it is needed",
     KEPT: "{} proposed again and answered with what was done",
     ASKED: "{} proposed again and asked about, because it stands otherwise",
     AGAIN: "{} run again",
@@ -46,10 +47,13 @@ def forecast(
         return None
     rows = list(models.PlanStep.objects.filter(run=run).order_by("order"))
     standing = _standing(run, line, left)
+    gone = _gone(run)
     counts = dict.fromkeys(_COUNTED, 0)
     found: list[redrive_models.Ahead] = []
     for row in rows:
         word, words = _word(row, line.position, standing.get(row.key, ""))
+        if word == SKIPPED and (row.reply_position, row.call_index) in gone:
+            word, words = GONE, "Done before and taken back since: not run again"
         counts[word] += 1
         if len(found) < SHOWN:
             name = str((row.body or {}).get("tool") or "")
@@ -92,6 +96,13 @@ def _standing(run: models.Run, line: models.Entry, left: list[models.Occurrence]
         elif same or action.occurrence_id in known:
             found[action.step] = ASKED
     return found
+
+
+def _gone(run: models.Run) -> set[tuple[int, int]]:
+    """Return the calls of the lineage whose effect was taken back."""
+    rows = models.Action.objects.filter(occurrence__root=run.root_id, undo_of=None)
+    back = rows.filter(occurrence__state=lifecycle.Occurrence.UNDONE)
+    return set(back.values_list("reply_position", "call_index"))
 
 
 def _changed_by(run: models.Run, line: models.Entry) -> set[tuple[int, int]]:

@@ -12,6 +12,7 @@ from runs.models import paths
 from runs.providers import registry as providers
 from runs.selectors import (
     checkpoint_names,
+    failures,
     page_models,
     redrive_calls,
     redrive_forecast,
@@ -72,7 +73,7 @@ def page(
         where=redrive_forecast.failed_step(run),
         advice=_advice(
             line.number or 0,
-            (good or newest, "Last good: before the step that failed" if good else "The newest"),
+            (good or newest, _why_good(run) if good else "The newest"),
             (before_use, "To correct the input: before it was first used"),
         ),
         calls=redrive_calls.open_at(run, path, given),
@@ -86,6 +87,12 @@ def page(
         hold="plan" in given,
         unsettled=any(row.state != lifecycle.Occurrence.STANDING for row in left),
     )
+
+
+def _why_good(run: models.Run) -> str:
+    if failures.taken_back(run):
+        return "Last good: before the first step that was taken back"
+    return "Last good: before the step that failed"
 
 
 def _advice(chosen: int, *found: tuple[int | None, str]) -> tuple[redrive_models.Advice, ...]:

@@ -109,6 +109,7 @@ class Failure:
     checkpoint: int
     differs: tuple[str, ...]  # of what the run started with: then it is asked whether it goes on with the new
     kept: str  # "3 e-mails were sent and stay sent; they aren't sent again."
+    taken_back: bool = False  # what its plan marks; then it goes on from before that, if at all
     contradiction: bool = False  # evidence against what is recorded, not a failed run
 
 

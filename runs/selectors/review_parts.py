@@ -8,7 +8,17 @@ from typing import Any
 from django.db.models import F, Subquery
 
 from runs import lifecycle, models
-from runs.selectors import deciding, ledger, page_models, review_models, review_outcome, tools, workers
+from runs.models.reversals import TAKEN_BACK
+from runs.selectors import (
+    deciding,
+    failures,
+    ledger,
+    page_models,
+    review_models,
+    review_outcome,
+    tools,
+    workers,
+)
 
 """Each decision, with who gave it and in whose place."""
 
@@ -172,7 +182,9 @@ def failure(review: models.Review) -> review_models.Failure:
         .only("order", "title")
         .first()
     )
-    kept = models.Action.objects.filter(run=review.run_id, status=lifecycle.Action.SUCCEEDED).count()
+    done = models.Action.objects.filter(run=review.run_id, status=lifecycle.Action.SUCCEEDED, undo_of=None)
+    kept = done.filter(occurrence__state=lifecycle.Occurrence.STANDING).count()
+    back = content.get(TAKEN_BACK)
     error = str(content.get("cause") or review.title)
     if content.get("detail"):
         error = f"{error}\n{content['detail']}"
@@ -181,7 +193,8 @@ def failure(review: models.Review) -> review_models.Failure:
         where=f"Step {step.order + 1}: {step.title}" if step else "",
         attempts=review.run.attempts,
         at=review.opened_at,
-        checkpoint=int(content.get("checkpoint") or 0),
+        checkpoint=int((failures.last_good(review.run) if back else content.get("checkpoint")) or 0),
+        taken_back=bool(back),
         contradiction="contradiction" in content,
         differs=tuple(str(sentence) for sentence in content.get("differs") or ()),
         kept=_kept(kept),

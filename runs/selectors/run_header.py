@@ -238,6 +238,9 @@ def waits(run: models.Run) -> str:
 
 def _taken_back(run: models.Run) -> str:
     """Return what a run's end can't say, because it came after it: how much of what it did was taken back."""
+    if run.status == lifecycle.Run.FAILED:
+        back = failures.taken_back(run)
+        return f" {'It took back what its plan marks for that' if back else 'What was done stays done'}."
     if run.status != lifecycle.Run.SUCCEEDED:
         return ""
     undone = models.Occurrence.objects.filter(

@@ -6,7 +6,12 @@ import secrets
 from collections.abc import Iterable
 
 from runs import lifecycle, models, rights
+from runs.models.reversals import TAKEN_BACK
 from runs.selectors import deciding, run_models
+
+_OTHERWISE = {"contradiction", "differs", TAKEN_BACK}
+"""What evidence speaks against, and what has changed since it began, is answered in words; what the plan took back is
+only done anew by going on from before it."""
 
 
 def of(asked: Iterable[models.Review], viewer: deciding.Viewer) -> run_models.Retry | None:
@@ -15,8 +20,7 @@ def of(asked: Iterable[models.Review], viewer: deciding.Viewer) -> run_models.Re
         return None
     for review in asked:
         content = review.content or {}
-        # What evidence speaks against, and what has changed since it began, is answered in words.
-        if review.kind == lifecycle.ReviewKind.FAILURE and not content.keys() & {"contradiction", "differs"}:
+        if review.kind == lifecycle.ReviewKind.FAILURE and not content.keys() & _OTHERWISE:
             return run_models.Retry(
                 review_id=review.pk,
                 revision=review.revision,

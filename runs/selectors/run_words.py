@@ -102,12 +102,16 @@ def _reply(line: Line, names: Names, agent: str) -> Said:
 
 
 def _asked(line: Line, names: Names) -> Said:
-    """Return what a person wants taken back."""
+    """Return what a person, or a plan that failed, wants taken back."""
     content = line.content
     action = names.action(line)
     what = about(action, names) if action else tools.title(str(content.get("tool")))
     who, why = names.person(str(content.get("by") or "ckptsite")), str(content.get("reason") or "")
     title = f"Asked for: {what}"
+    if content.get("by") == "":  # nobody did: the plan says so for the case that it fails
+        return Said(
+            title=f"To be taken back, as the plan says: {what}", icon="undo-2", text=why, action=action
+        )
     return Said(title=title, icon="undo-2", tone=ASK, side=PERSON, who=who, text=why, action=action)
 
 

@@ -102,7 +102,7 @@ def sentence(
         case lifecycle.Run.CANCELLED:
             return _ended_by_stop(run)
         case lifecycle.Run.FAILED:
-            return "Stopped by a failure; what was done stays done."
+            return "Stopped by a failure."
     if run.stop_at is not None:
         who = run.stop_by.display() if run.stop_by else "ckptsite"
         if run.status == lifecycle.Run.WAITING:

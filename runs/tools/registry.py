@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.apps import apps
 from django.core import checks
@@ -124,6 +125,16 @@ def undo_of(name: str) -> contract.Tool | None:
     """Return the tool that takes back effects of the tool called `name`; None where nothing does."""
     found = _tools.get(name + undo.SUFFIX)
     return found if isinstance(found, undo.Undo) else None
+
+
+def check_compensated(definition: Mapping[str, Any]) -> None:
+    """Refuse (ValueError, one sentence that names the step) a plan that would take back what nothing takes back."""
+    for step in definition.get("steps") or ():
+        name = str(step.get("tool") or "") if step.get("compensate") else ""
+        if name and undo_of(name) is None:
+            raise ValueError(
+                f"Step {step['id']!r}: nothing takes back what {name!r} did, so it can't be compensated."
+            )
 
 
 def look_in(source: Source) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from runs import exact, jsonschemas, lifecycle, models, rights
-from runs.models import scopes, team
+from runs.models import reversals, scopes, team
 from runs.tools import registry
-from runs.transitions import budgets, clock_time, pins, proofs, retention, texts
+from runs.transitions import budgets, clock_time, failures, pins, proofs, retention, texts
 from runs.transitions.actor import Actor
 from runs.transitions.refusals import Invalid, NotYours, Stale
 
@@ -71,6 +71,8 @@ def offered(review: models.Review) -> tuple[str, ...]:
     if review.kind == lifecycle.ReviewKind.FAILURE:
         if "contradiction" in (review.content or {}):
             return (ONCE, TWICE, NOT_AT_ALL)
+        if reversals.TAKEN_BACK in (review.content or {}):
+            return (STOP,)
         return (GO_ON, STOP) if pins.asked(review) else (RETRY, STOP)
     if review.kind == lifecycle.ReviewKind.ACTION:
         return tuple(verb for verb in known if verb not in _pointless(review))
@@ -197,7 +199,7 @@ def check_fit(
     """
     verdict = answer.verdict
     if verdict not in offered(review):
-        raise Invalid(f"{verdict!r} is no answer to this question.")
+        raise Invalid(failures.why_not(review) or f"{verdict!r} is no answer to this question.")
     if verdict == ANSWER or answer.value is not None:
         _check_value(review, answer)
     if review.kind == lifecycle.ReviewKind.BUDGET:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from runs import exact, lifecycle, models
-from runs.models import columns
+from runs.models import columns, reversals
 from runs.transitions import clock_time, log
 
 _OPEN = "run_id = $1 AND status = 'open' AND kind = 'failure' ORDER BY id FOR UPDATE"
+
+
+def why_not(review: models.Review) -> str:
+    """Return why a failed run can't be tried again where it stands; empty where nothing of it was taken back."""
+    if reversals.TAKEN_BACK not in (review.content or {}):
+        return ""
+    return "What the run had done was taken back, so go on from a checkpoint before that."
 
 
 def close(run: models.Run) -> bool:

@@ -61,7 +61,7 @@ def test_how_a_run_stands_is_said_in_a_reviewers_words(
         house.queued: "Starts as soon as a worker is free.",
         house.asked: "Waiting for approval of one action, since",
         house.doubt: "Somebody has to find out whether something happened",
-        house.failed: "Stopped by a failure; what was done stays done.",
+        house.failed: "Stopped by a failure.",
         house.done: "All done.",
         house.paused: "Paused by operator-1: Until Monday.",
         house.stopped: "Stopped by operator-1: No longer needed.",

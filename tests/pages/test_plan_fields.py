@@ -26,6 +26,7 @@ STEPS: tuple[dict[str, Any], ...] = (
     },
     {"tool": "world.allowed", "retry": {"times": 3, "wait": 1.5}},
     {"tool": "world.allowed", "retry": {"times": 2, "wait": 0}},
+    {"tool": "world.mild", "compensate": True},
     {"ask": {"question": "How much?\nPlease.", "schema": {"type": "number"}}},
     {"ask": {"question": "How much?", "to": "finance"}},
     {"finish": {"summary": "Done.", "result": [1, {"a": "ä\u202e"}]}},
@@ -36,7 +37,9 @@ STEPS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("body", STEPS)
 def test_unedited_fields_change_nothing(body: dict[str, Any]) -> None:
     step = {"id": "x", "title": "A  title\u202e", "body": body}
-    version = models.AgentVersion(provider=BOUND, tools=["world.look", "world.lookup", "world.allowed"])
+    version = models.AgentVersion(
+        provider=BOUND, tools=["world.look", "world.lookup", "world.allowed", "world.mild"]
+    )
     run = models.Run(agent_version=version)
     draft = dataclasses.replace(plan_draft.of([step], base=1), opened="x")
     sent: dict[str, str] = {}
@@ -48,6 +51,19 @@ def test_unedited_fields_change_nothing(body: dict[str, Any]) -> None:
     found, errors = plan_fields.apply(step, plan_fields.typed(sent))
     assert errors == {}
     assert exact.canonical(found) == exact.canonical(step)
+
+
+def test_taking_back_is_offered_where_a_tool_can() -> None:
+    """Ticked, it is written; and a tool that nothing takes back isn't asked about."""
+    run = models.Run(agent_version=models.AgentVersion(provider=BOUND, tools=["world.mild", "world.allowed"]))
+    offered = {}
+    for tool in ("world.mild", "world.allowed"):
+        step: dict[str, Any] = {"id": "x", "title": "A", "body": {"tool": tool}}
+        draft = dataclasses.replace(plan_draft.of([step], base=1), opened="x")
+        offered[tool] = "compensate" in {one.name for one in plan_rows.fields(run, step, draft)}
+        given = {"title": "A", "compensate-shown": "1", "compensate": "on"}
+        assert plan_fields.apply(step, given)[0]["body"] == {"tool": tool, "compensate": True}
+    assert offered == {"world.mild": True, "world.allowed": False}
 
 
 def test_a_part_that_is_no_object_can_be_put_right() -> None:

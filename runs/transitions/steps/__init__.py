@@ -23,7 +23,7 @@ from runs.transitions.steps.reopen import Opened, Progress, reopen
 from runs.transitions.steps.reply import Proposed, Record, Repair, Verdict, reply
 from runs.transitions.steps.simulate import Simulated, simulate, suppose
 from runs.transitions.steps.summaries import summarise
-from runs.transitions.steps.undos import Checked, asked
+from runs.transitions.steps.undos import Checked, asked, compensate
 
 __all__ = [
     "Change",
@@ -50,6 +50,7 @@ __all__ = [
     "book_call",
     "cancel",
     "claim",
+    "compensate",
     "did_not_happen",
     "doubt",
     "fail",

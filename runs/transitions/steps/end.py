@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, hints, lifecycle, models
-from runs.models import paths
+from runs.models import paths, reversals
 from runs.state import CallId
 from runs.transitions import audit, clock_time, indexing, texts, words
 from runs.transitions.actor import ENGINE
@@ -45,8 +45,12 @@ def fail(
     detail: str,
     open_calls: tuple[tuple[CallId, str | None, bool], ...],
     seen: int,
+    taken_back: tuple[int, ...] = (),
 ) -> None:
-    """End the run as failed, with an owned failure review that says what can be done next."""
+    """End the run as failed, with an owned failure review that says what can be done next.
+
+    Where its plan has `taken_back` effects, trying on from here isn't one of these.
+    """
     with fenced(claim, "fail", seen=seen) as work:
         _refuse_unsettled(work)
         # Failed, not refused: a retry proposes these steps again.
@@ -60,7 +64,8 @@ def fail(
             status=lifecycle.Review.OPEN,
             digest=exact.link(run.pk, run.checkpoint_number, cause),
             title=texts.storable(f"Failed: {cause}", limit=300),
-            content={"cause": cause, "detail": detail, "checkpoint": run.checkpoint_number},
+            content={"cause": cause, "detail": detail, "checkpoint": run.checkpoint_number}
+            | ({reversals.TAKEN_BACK: list(taken_back)} if taken_back else {}),
             groups=["operator"],
             due_at=work.now + clock_time.seconds(settings.CKPTSITE["REVIEW_DUE"]),
         )

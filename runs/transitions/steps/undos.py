@@ -1,4 +1,4 @@
-"""Proposing an undo in a run's log: what a person asked for, as an action like any other."""
+"""Proposing an undo in a run's log: what a person asked for, or a plan that failed, as an action like any other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 from runs import lifecycle, models
 from runs.models import paths
 from runs.providers.contract import FINISH
+from runs.transitions import audit
+from runs.transitions.actor import ENGINE
 from runs.transitions.steps import reply
-from runs.transitions.steps._statement import Work
+from runs.transitions.steps._statement import Claim, Work, fenced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,20 @@ def propose(work: Work, checked: Checked) -> None:
     content = {"call": list(call_id), **reply.described(checked.call)}
     work.log.append(lifecycle.EntryKind.CALL, content)
     reply.propose(work, call_id, checked.call, checked.policy_version)
+
+
+def compensate(claim: Claim, checked: Checked, *, seen: int) -> None:
+    """Propose the undo that a failed plan asks for. Refuses LostAuthority, and Changed where something is new."""
+    with fenced(claim, "compensate", seen=seen) as work:
+        propose(work, checked)
+        wanted = dict(checked.call.asked or {})
+        audit.append(
+            "effect.undo_asked",
+            actor=ENGINE,
+            run=work.run,
+            subject=f"occurrence {wanted['undo_of']}",
+            content={"occurrence": wanted["undo_of"], "reason": wanted["reason"]},
+        )
 
 
 def again(work: Work, check: Check) -> None:

@@ -1,0 +1,71 @@
+"""What follows from a step that failed: the run fails, and before that what its plan marks is taken back.
+
+Marked are the steps that say `compensate`; the newest goes first. Each is an undo as a person would ask for it: an
+action of its own under policy, with intent, receipt and key. What is refused, fails or can't be known doesn't hold up
+the others; then the run fails as it would have.
+"""
+
+from __future__ import annotations
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from runs import lifecycle, models, planner, state
+from runs.models import paths, reversals
+from runs.tools import registry
+
+LOOKED_AT = 32
+_MARK = '"compensate":true'  # as it stands in the stored text
+_DONE = (lifecycle.Action.SUCCEEDED, lifecycle.Action.ABSORBED)
+
+
+def step(run: models.Run) -> str:
+    """Return one sentence about a required step that failed, or nothing."""
+    if not run.plan_version:
+        return ""
+    for row in models.PlanStep.objects.filter(run=run, state=lifecycle.Step.FAILED).order_by("order")[
+        :LOOKED_AT
+    ]:
+        found = state.PlanStep(id=row.key, title=row.title, body=row.body, state=row.state)
+        if found.required:
+            position = row.result_position or 0
+            entry = models.Entry.objects.filter(run=paths.holder(run, position), position=position).first()
+            text = str(entry.content["text"]) if entry else "no reason was stored"
+            return f"“{row.title}” failed: {text.removeprefix('Failed: ').removeprefix('Not done: ')}"
+    return ""
+
+
+def compensation(run: models.Run) -> planner.Compensation | None:
+    """Return what the failed plan takes back next, None where its steps say nothing of it."""
+    done_steps = models.PlanStep.objects.filter(run=run, state=lifecycle.Step.DONE)
+    marked = done_steps.alias(said=Cast("body", TextField())).filter(said__contains=_MARK)
+    rows = [row for row in marked.order_by("-reply_position", "-call_index") if row.body.get("compensate")]
+    if not rows or run.mode != models.Run.Mode.LIVE:
+        return None
+    asked = reversals.by_plan(run)
+    done = tuple(number for number, found in asked.items() if found != lifecycle.Occurrence.STANDING)
+    for row in rows:
+        occurrence = _standing(run, row)
+        if occurrence is not None and occurrence.pk not in asked:
+            return planner.Compensation(next=occurrence.pk, done=done)
+    return planner.Compensation(done=done)
+
+
+def _standing(run: models.Run, row: models.PlanStep) -> models.Occurrence | None:
+    """Return what this step did, if it stands and can be taken back."""
+    if row.reply_position is None or row.call_index is None:
+        return None
+    action = (
+        models.Action.objects.select_related("occurrence")
+        .filter(
+            run=paths.holder(run, row.reply_position),
+            reply_position=row.reply_position,
+            call_index=row.call_index,
+            status__in=_DONE,
+            occurrence__state=lifecycle.Occurrence.STANDING,
+        )
+        .first()
+    )
+    if action is None or action.occurrence is None or registry.undo_of(action.tool) is None:
+        return None
+    return action.occurrence
