@@ -26,7 +26,7 @@ def seed() -> None:
         for role in rights.ROLES:
             Group.objects.get_or_create(name=role)
         models.AuditHead.objects.get_or_create(pk=1)
-        installation, _ = models.Installation.objects.select_for_update().get_or_create(pk=1)
+        installation, _ = models.Installation.objects.select_for_update(no_key=True).get_or_create(pk=1)
         if installation.policy_version is None:
             installation.policy_version = _first_policy()
             installation.save(update_fields=["policy_version"])

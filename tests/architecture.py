@@ -186,6 +186,15 @@ def session_locks(source: str) -> list[str]:
     ]
 
 
+def keys_locked(source: str) -> list[str]:
+    """Where rows are locked together with their keys, so that who only names them in a new row has to wait."""
+    return [
+        f"line {number}: {found.group()}"
+        for number, line in enumerate(source.splitlines(), start=1)
+        if (found := re.search(r"select_for_update\((?!\s*no_key=True)|\bFOR UPDATE\b", line))
+    ]
+
+
 def too_long(source: str) -> list[str]:
     """Whether a module is longer than one person reads at once."""
     lines = source.count("\n") + (not source.endswith("\n") and bool(source))

@@ -248,3 +248,15 @@ def test_an_import_that_points_upwards_is_found(tmp_path: Path, importer: str, i
     found = lint_imports(tmp_path)
     assert found.returncode == 1
     assert f"runs.{importer}" in found.stdout
+
+
+def test_5_3_no_row_is_locked_with_its_key() -> None:
+    """A lock on the key too stops everybody who only names the row, whatever they hold."""
+    assert broken(architecture.keys_locked, "runs") == []
+    for source in (
+        "rows.select_for_update()",
+        "x = 'SELECT 1 FOR UPDATE'",
+        "rows.select_for_update(nowait=True)",
+    ):
+        assert architecture.keys_locked(source) != []
+    assert architecture.keys_locked("rows.select_for_update(no_key=True)\nx = 'FOR NO KEY UPDATE'") == []

@@ -28,7 +28,9 @@ def save(agent: declared.Agent, *, base: int, reason: str, use: bool, by: Actor)
             f"{agent.name!r} is declared by an installed app and is changed there; give this one another name."
         )
     with committing("agent_save"):
-        row = models.Agent.objects.select_for_update(of=("self",)).filter(name=agent.name).first()
+        row = (
+            models.Agent.objects.select_for_update(no_key=True, of=("self",)).filter(name=agent.name).first()
+        )
         newest = row.versions.order_by("-number").first() if row is not None else None
         if (newest.number if newest else 0) != base:
             raise Stale(
@@ -62,7 +64,7 @@ def use(name: str, number: int, *, reason: str, by: Actor) -> models.AgentVersio
     if name in {one.name for one in declared.everywhere()}:
         raise Invalid(f"{name!r} is declared by an installed app and is changed there.")
     with committing("agent_use"):
-        row = models.Agent.objects.select_for_update(of=("self",)).filter(name=name).first()
+        row = models.Agent.objects.select_for_update(no_key=True, of=("self",)).filter(name=name).first()
         version = row.versions.filter(number=number).first() if row is not None else None
         if row is None or version is None or not scopes.within(user, [row.pk]):
             raise Invalid(f"There is no version {number} of an agent named {name!r}.")

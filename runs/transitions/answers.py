@@ -61,7 +61,7 @@ class Answer:
 
 def contradicted(review: models.Review) -> models.Occurrence:
     """Return the occurrence that evidence speaks against, locked, of a question that is about one."""
-    rows = models.Occurrence.objects.select_for_update(of=("self",)).select_related("owner")
+    rows = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).select_related("owner")
     return rows.get(pk=review.content["contradiction"])
 
 

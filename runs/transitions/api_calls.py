@@ -41,7 +41,7 @@ def claim(token: models.ApiToken, *, key: str, request: str) -> models.ApiCall:
         row, made = models.ApiCall.objects.get_or_create(token=token, key=key, defaults={"request": request})
         if made:
             return row
-        row = models.ApiCall.objects.select_for_update().get(pk=row.pk)
+        row = models.ApiCall.objects.select_for_update(no_key=True).get(pk=row.pk)
         if row.request != request:
             raise OtherRequest("This Idempotency-Key was used for another request; take a new one.")
         if row.done:

@@ -30,7 +30,7 @@ def append(
     marking.done(actor, run)
     through = {} if actor.token is None else {"token": actor.token.named()}
     (head,), now = columns.together(
-        columns.asked(models.AuditHead, "id = $1 FOR UPDATE", [columns.number(1)]), clock_time.ASKED
+        columns.asked(models.AuditHead, "id = $1 FOR NO KEY UPDATE", [columns.number(1)]), clock_time.ASKED
     )
     before = dict(head.__dict__)
     event = models.AuditEvent(

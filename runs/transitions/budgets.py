@@ -45,7 +45,11 @@ def raise_lineage(run: models.Run, raises: Mapping[str, int], *, by: Actor) -> d
     if by.user is None:
         raise NotYours("You may not answer this; an operator can.")
     check_right(by.user)
-    accounts = models.Account.objects.select_for_update(of=("self",)).filter(root=run.root_id).order_by("pk")
+    accounts = (
+        models.Account.objects.select_for_update(no_key=True, of=("self",))
+        .filter(root=run.root_id)
+        .order_by("pk")
+    )
     known = {row.measure: row for row in accounts}
     limits = dict(run.budget)
     for measure, amount in sorted(raises.items()):
@@ -90,7 +94,9 @@ def answered(run: models.Run, review: models.Review, verdict: str, amount: int |
     """
     if verdict != RAISE or amount is None:
         return
-    account = models.Account.objects.select_for_update(of=("self",)).get(pk=review.content["account"])
+    account = models.Account.objects.select_for_update(no_key=True, of=("self",)).get(
+        pk=review.content["account"]
+    )
     before = account.limit
     account.limit = before + amount
     account.save(update_fields=["limit"])

@@ -21,7 +21,9 @@ def ask(*, whole: bool, by: Actor) -> models.ChainCheck:
     if by.user is None or not rights.may(by.user.roles(), rights.Act.AUDIT):
         raise NotYours("You may not check the audit trail; an auditor can.")
     with committing("ask_check"):
-        models.AuditHead.objects.select_for_update().get(pk=1)  # two at once: the second one waits here
+        models.AuditHead.objects.select_for_update(no_key=True).get(
+            pk=1
+        )  # two at once: the second one waits here
         if models.ChainCheck.objects.filter(ended_at=None).exists():
             raise Stale("The chain is being checked already.")
         last = models.ChainCheck.objects.filter(broken="").order_by("-pk").first()
@@ -39,7 +41,7 @@ def step() -> int:
     if not models.ChainCheck.objects.filter(ended_at=None).exists():
         return 0
     with committing("check_chain"):
-        rows = models.ChainCheck.objects.select_for_update(of=("self",), skip_locked=True)
+        rows = models.ChainCheck.objects.select_for_update(no_key=True, of=("self",), skip_locked=True)
         row = rows.filter(ended_at=None).order_by("pk").first()
         if row is None:
             return 0

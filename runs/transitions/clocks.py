@@ -50,7 +50,7 @@ def _expire(review_id: int, run_id: int) -> bool:
         run = inbox.try_lock(run_id) if mine else None
         if run is None:
             return False
-        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        review = models.Review.objects.select_for_update(no_key=True, of=("self",)).get(pk=review_id)
         now = clock_time.now()
         if review.status != lifecycle.Review.OPEN or review.expires_at is None or review.expires_at > now:
             return False
@@ -101,7 +101,7 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
         if not ids:
             return []
         # Asked again under the lock: the row may have been claimed since.
-        free = models.Run.objects.select_for_update(skip_locked=True, of=("self",))
+        free = models.Run.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
         taken = set(free.filter(dues.due(now), pk__in=ids).values_list("id", flat=True))
         models.Run.objects.filter(pk__in=taken).update(hinted_at=now)
         return [run_id for run_id in ids if run_id in taken]
@@ -190,7 +190,7 @@ def _escalate(review_id: int, run_id: int) -> bool:
         run = inbox.try_lock(run_id) if mine else None
         if run is None:
             return False
-        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        review = models.Review.objects.select_for_update(no_key=True, of=("self",)).get(pk=review_id)
         if review.status != lifecycle.Review.OPEN or rights.ADMIN in review.groups:
             return False
         before, review.groups = review.groups, [*review.groups, rights.ADMIN]

@@ -86,8 +86,8 @@ def checked(answer: Answer) -> Answer:
 
 def locked(review_ids: Iterable[int]) -> dict[int, models.Review]:
     """Return the reviews by id, locked in the order of their ids; the caller holds the run's lock."""
-    rows = models.Review.objects.select_for_update(of=("self",)).select_related("action__occurrence")
-    return {row.pk: row for row in rows.filter(pk__in=list(review_ids)).order_by("pk")}
+    rows = models.Review.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=list(review_ids))
+    return {row.pk: row for row in rows.select_related("action__occurrence").order_by("pk")}
 
 
 def record(run: models.Run, review: models.Review, answer: Answer, *, by: Actor) -> models.Decision:
@@ -174,7 +174,7 @@ def withdraw(review_id: int, *, by: Actor) -> None:
     run_id = models.Review.objects.values_list("run_id", flat=True).get(pk=review_id)
     with committing("withdraw"):
         run = inbox.lock(run_id)
-        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        review = models.Review.objects.select_for_update(no_key=True, of=("self",)).get(pk=review_id)
         now = clock_time.now()
         if not answers.may_decide(review, by.user):
             raise NotYours("You may not take this approval back; a reviewer can.")

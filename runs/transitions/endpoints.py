@@ -58,7 +58,7 @@ def rotate(endpoint_id: int, *, generation: int, by: Actor) -> models.Endpoint:
     """
     notice_audience.only_admins(by)
     with committing("endpoint_rotate"):
-        row = models.Endpoint.objects.select_for_update().get(pk=endpoint_id)
+        row = models.Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint_id)
         if row.generation != generation:
             raise Stale("Its secret was changed meanwhile; the new one was shown then, and only then.")
         proofs.check(by, clock_time.now())
@@ -74,7 +74,7 @@ def switch(endpoint_id: int, *, enabled: bool, by: Actor) -> models.Endpoint:
     """Return the endpoint, told from now on or no longer; twice is once. Refuses NotYours."""
     notice_audience.only_admins(by)
     with committing("endpoint_switch"):
-        row = models.Endpoint.objects.select_for_update().get(pk=endpoint_id)
+        row = models.Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint_id)
         if row.enabled != enabled:
             row.enabled = enabled
             row.save(update_fields=["enabled"])

@@ -40,7 +40,7 @@ def leave(
     content: dict[str, Any],
 ) -> models.Evidence:
     """Return the evidence as `append` does; the caller has locked the run, and commits."""
-    action = models.Action.objects.select_for_update().get(pk=action_id)
+    action = models.Action.objects.select_for_update(no_key=True).get(pk=action_id)
     action.evidence_number += 1
     action.save(update_fields=["evidence_number"])
     row = models.Evidence.objects.create(
@@ -72,7 +72,7 @@ def compare(run: models.Run, action: models.Action, row: models.Evidence) -> Non
     if action.occurrence_id is None:
         return
     occurrence = (
-        models.Occurrence.objects.select_for_update(of=("self",))
+        models.Occurrence.objects.select_for_update(no_key=True, of=("self",))
         .select_related("owner")
         .get(pk=action.occurrence_id)
     )

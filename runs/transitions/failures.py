@@ -6,7 +6,7 @@ from runs import exact, lifecycle, models
 from runs.models import columns, reversals
 from runs.transitions import clock_time, log
 
-_OPEN = "run_id = $1 AND status = 'open' AND kind = 'failure' ORDER BY id FOR UPDATE"
+_OPEN = "run_id = $1 AND status = 'open' AND kind = 'failure' ORDER BY id FOR NO KEY UPDATE"
 
 
 def why_not(review: models.Review) -> str:

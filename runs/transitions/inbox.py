@@ -17,12 +17,12 @@ from runs.transitions import clock_time, log
 
 def lock(run_id: int) -> models.Run:
     """Return the run, locked until the end of the transaction: always the first lock."""
-    return columns.one(models.Run, "id = $1 FOR UPDATE", run_id)
+    return columns.one(models.Run, "id = $1 FOR NO KEY UPDATE", run_id)
 
 
 def lock_now(run_id: int) -> tuple[models.Run, datetime.datetime]:
     """Return the run, locked, and the database's time after that."""
-    question = columns.asked(models.Run, "id = $1 FOR UPDATE", [columns.number(run_id)])
+    question = columns.asked(models.Run, "id = $1 FOR NO KEY UPDATE", [columns.number(run_id)])
     found, now = columns.together(question, clock_time.ASKED)
     if not found:
         raise models.Run.DoesNotExist(f"no run {run_id}")
@@ -43,7 +43,7 @@ def try_lock_now(run_id: int) -> tuple[models.Run, models.Installation, datetime
     if not 0 < run_id < 2**63:  # no run has such a number; a forged message may name any
         return None
     found, (installation,), now = columns.together(
-        columns.asked(models.Run, "id = $1 FOR UPDATE SKIP LOCKED", [columns.number(run_id)]),
+        columns.asked(models.Run, "id = $1 FOR NO KEY UPDATE SKIP LOCKED", [columns.number(run_id)]),
         columns.asked(models.Installation, "id = $1", [columns.number(1)]),
         clock_time.ASKED,
     )

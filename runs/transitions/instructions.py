@@ -32,7 +32,7 @@ def version_with(version: models.AgentVersion, text: str | None, *, by: models.U
         return version
     if not texts.says(wanted):
         raise Invalid("Write what the agent is to do; without instructions it can't go on.")
-    agent = models.Agent.objects.select_for_update(of=("self",)).get(pk=version.agent_id)
+    agent = models.Agent.objects.select_for_update(no_key=True, of=("self",)).get(pk=version.agent_id)
     whole = contents(version) | {"instructions": wanted}
     digest = exact.digest_of(whole)
     known = agent.versions.filter(digest=digest).first()

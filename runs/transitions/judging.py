@@ -62,7 +62,7 @@ def judge(review_id: int, run_id: int, *, patient: bool = False) -> bool:
         run = inbox.lock(run_id) if patient else inbox.try_lock(run_id)
         if run is None:
             return False
-        rows = models.Review.objects.select_for_update(of=("self",)).select_related(
+        rows = models.Review.objects.select_for_update(no_key=True, of=("self",)).select_related(
             "action", "policy_version"
         )
         review = rows.get(pk=review_id)

@@ -54,7 +54,7 @@ def _climb(review_id: int, run_id: int) -> bool:
         run = inbox.try_lock(run_id)
         if run is None:
             return False
-        review = models.Review.objects.select_for_update(of=("self",)).get(pk=review_id)
+        review = models.Review.objects.select_for_update(no_key=True, of=("self",)).get(pk=review_id)
         now = clock_time.now()
         if review.status != lifecycle.Review.OPEN or review.next_at is None or review.next_at > now:
             return False

@@ -36,7 +36,7 @@ def set_limits(of: str, limits: Mapping[str, int], *, reason: str, base: int, by
         raise Invalid("Say why the limits change; the reason stays in their history.")
     _check(limits)
     with committing("limits"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         agent = None if of == EVERYBODY else models.Agent.objects.filter(name=of).first()
         if agent is None and of != EVERYBODY:
             raise Invalid(f"There is no agent named {of!r}.")
@@ -67,7 +67,7 @@ def declare(agent: models.Agent) -> None:
     if models.Installation.objects.only("declared").get(pk=1).declared.get(key(agent), {}) == limits:
         return
     with within("declare"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         others = {name: value for name, value in installation.declared.items() if name != key(agent)}
         installation.declared = {**others, **({key(agent): limits} if limits else {})}
         installation.save(update_fields=["declared"])
@@ -116,7 +116,7 @@ def _today(agent: models.Agent | None, limits: Mapping[str, int]) -> list[list[i
     )
     changed = []
     rows = models.Account.objects.filter(root=None, agent=agent, day__in=days, measure__in=limits)
-    for row in rows.select_for_update(of=("self",)).order_by("pk"):
+    for row in rows.select_for_update(no_key=True, of=("self",)).order_by("pk"):
         limit = max(limits[row.measure], row.spent + row.advanced - row.over)
         if limit != row.limit:
             changed.append([row.pk, row.limit, limit])

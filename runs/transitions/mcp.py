@@ -26,8 +26,10 @@ def seen(server: str, offered: Mapping[str, Mapping[str, Any]], *, by: Actor) ->
     whose name or description can't be kept are left out.
     """
     with committing("mcp_seen"):
-        models.Installation.objects.select_for_update().get(pk=1)
-        rows = list(McpTool.objects.select_for_update().filter(server=server).order_by("name", "number"))
+        models.Installation.objects.select_for_update(no_key=True).get(pk=1)
+        rows = list(
+            McpTool.objects.select_for_update(no_key=True).filter(server=server).order_by("name", "number")
+        )
         kept = {name: dict(told) for name, told in offered.items() if _keeps(server, name, told)}
         wanted = {name: exact.digest_of(told) for name, told in kept.items()}
         gone = [row for row in rows if row.offered and wanted.get(row.name) != row.digest]
@@ -60,7 +62,7 @@ def ask_look(server: str, *, by: Actor) -> McpLook:
     if by.user is None or not rights.may(by.user.roles(), rights.Act.TOOLS):
         raise NotYours("You may not ask MCP servers; an administrator can.")
     with committing("mcp_look_asked"):
-        models.Installation.objects.select_for_update().get(pk=1)
+        models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         known = McpLook.objects.filter(server=server, done_at__isnull=True).first()
         if known is not None:
             return known
@@ -113,8 +115,8 @@ def accept(tool_id: int, *, digest: str, by: Actor) -> McpTool:
     if by.user is None or not rights.may(by.user.roles(), rights.Act.TOOLS):
         raise NotYours("You may not accept tools; an administrator can.")
     with committing("mcp_accept"):
-        models.Installation.objects.select_for_update().get(pk=1)
-        row = McpTool.objects.select_for_update().filter(pk=tool_id).first()
+        models.Installation.objects.select_for_update(no_key=True).get(pk=1)
+        row = McpTool.objects.select_for_update(no_key=True).filter(pk=tool_id).first()
         if row is None:
             raise Invalid("There is no such tool.")
         if row.digest != digest or not row.offered:

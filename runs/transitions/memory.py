@@ -70,7 +70,7 @@ def change(note_id: int, text: str, *, reason: str, base: int, by: Actor) -> Mem
     if len(text) > LONGEST:
         raise Invalid(f"The note has {len(text):,} characters; the limit is {LONGEST:,}.")
     with committing("memory"):
-        row = MemoryNote.objects.select_for_update(of=("self",)).filter(pk=note_id).first()
+        row = MemoryNote.objects.select_for_update(no_key=True, of=("self",)).filter(pk=note_id).first()
         if row is None or not scopes.within(by.user, [row.agent_id]):
             raise Invalid("There is no such note.")
         if row.version != base:
@@ -116,7 +116,7 @@ def _written(agent_id: int, *, subject: str, name: str, text: str, **writer: Any
     row, _ = MemoryNote.objects.get_or_create(
         agent_id=agent_id, subject=subject, name=name, defaults={"version": 0, "words": words}
     )
-    row = MemoryNote.objects.select_for_update(of=("self",)).get(pk=row.pk)
+    row = MemoryNote.objects.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
     row.text, row.version, row.changed_at = text, row.version + 1, now
     row.words = words
     row.save()

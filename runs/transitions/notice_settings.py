@@ -33,6 +33,6 @@ def save(wish: telling.Wish, *, owner: models.User) -> models.NoticeSettings:
 def seen(newest: int, *, owner: models.User) -> None:
     """Note up to which notice the person has looked; never back."""
     with committing("notices_seen"):
-        row, _ = models.NoticeSettings.objects.select_for_update().get_or_create(person=owner)
+        row, _ = models.NoticeSettings.objects.select_for_update(no_key=True).get_or_create(person=owner)
         if newest > row.seen:
             models.NoticeSettings.objects.filter(pk=row.pk).update(seen=newest)

@@ -30,7 +30,7 @@ def spread() -> int:
     if not models.Notice.objects.filter(spread_at__isnull=True).exists():
         return 0
     with committing("spread"):
-        rows = models.Notice.objects.select_for_update(skip_locked=True, of=("self",))
+        rows = models.Notice.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
         rows = rows.select_related("review", "run", "by").filter(spread_at__isnull=True)
         fresh = list(rows.order_by("id")[:BATCH])
         house = notice_audience.House.read()
@@ -62,7 +62,7 @@ def claim() -> list[models.Delivery]:
     while True:
         with committing("deliver_claim"):
             now = clock_time.now()
-            open_ones = models.Delivery.objects.select_for_update(skip_locked=True, of=("self",))
+            open_ones = models.Delivery.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
             open_ones = open_ones.filter(status=Status.PENDING).order_by("next_at", "id")
             first = open_ones.filter(next_at__lte=now).first()
             if first is None:
@@ -130,7 +130,7 @@ def send_again(delivery_id: int, *, by: Actor) -> None:
     """Let a dead delivery be tried anew, with the same event id. Refuses NotYours, and Stale where it isn't dead."""
     notice_audience.only_admins(by)
     with committing("deliver_again"):
-        row = models.Delivery.objects.select_for_update().filter(pk=delivery_id).first()
+        row = models.Delivery.objects.select_for_update(no_key=True).filter(pk=delivery_id).first()
         if row is None or row.status != Status.DEAD:
             raise Stale("This isn't waiting for anybody: it was sent again, or is gone.")
         row.status, row.tries, row.next_at = Status.PENDING, 0, clock_time.now()

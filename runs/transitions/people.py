@@ -29,7 +29,7 @@ def administrator_exists() -> bool:
 def make_first_administrator(user: models.User, *, ip: str | None) -> models.User:
     """Return the saved user as the first administrator. Refuses Stale when there is one already."""
     with committing("first_administrator"):
-        models.AuditHead.objects.select_for_update().get(
+        models.AuditHead.objects.select_for_update(no_key=True).get(
             pk=1
         )  # two set-ups at once: the second one waits here
         if administrator_exists():
@@ -131,7 +131,7 @@ def from_outside(
         attempts.note("person.sign_in", code="unknown", reason=reason, subject="nobody known here", by=by)
         return None
     with committing("person_from_outside"):
-        models.AuditHead.objects.select_for_update().get(
+        models.AuditHead.objects.select_for_update(no_key=True).get(
             pk=1
         )  # two at once: the second finds the first's name taken
         user = models.User(

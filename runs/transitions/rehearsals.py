@@ -23,7 +23,9 @@ def ask(review_id: int, arguments: Any, *, by: Actor) -> models.Rehearsal:
     with committing("rehearse"):
         inbox.lock(run_id)
         review = (
-            models.Review.objects.select_for_update(of=("self",)).select_related("action").get(pk=review_id)
+            models.Review.objects.select_for_update(no_key=True, of=("self",))
+            .select_related("action")
+            .get(pk=review_id)
         )
         if not answers.may_decide(review, by.user):
             raise NotYours(f"You may not change this; {' or '.join(review.groups)} can.")

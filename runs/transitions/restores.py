@@ -14,7 +14,7 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 def adopt(origin: str, *, before: str = "", why: str = "") -> bool:
     """Return whether this was noted as the database that the installation writes to, where `before` was noted."""
     with committing("adopt"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         if installation.system != before:
             return False
         installation.system = origin
@@ -31,7 +31,7 @@ def found(origin: str, *, why: str) -> bool:
     Return whether that is news. Like every switch it raises the gate's epoch, and takes effect before it returns.
     """
     with committing("restored"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         before = installation.system
         news = not installation.restored
         installation.system = origin
@@ -63,7 +63,7 @@ def release(*, reason: str, by: Actor) -> None:
     if not reason.strip():
         raise Invalid("Say why effects may start again; the reason stays in the record.")
     with committing("release_restored"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         if not installation.restored:
             raise Stale("The database isn't waiting for a release.")
         installation.restored = False

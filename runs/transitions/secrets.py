@@ -45,7 +45,7 @@ def set_secret(
     assert by.user is not None
     key = sealing.keys()[0] if value is not None else None
     with committing("secret"):
-        row = models.Secret.objects.select_for_update().filter(name=name).first()
+        row = models.Secret.objects.select_for_update(no_key=True).filter(name=name).first()
         before = None if row is None else told(row)
         row = row or models.Secret(name=name)
         row.source, row.place, row.uses = source, place, [list(use) for use in allowed]
@@ -64,7 +64,7 @@ def remove(name: str, *, by: Actor) -> None:
     """Forget a secret; whatever names it is refused from now on. Refuses NotYours, and Invalid where there is none."""
     _entitled(by)
     with committing("secret"):
-        row = models.Secret.objects.select_for_update().filter(name=name).first()
+        row = models.Secret.objects.select_for_update(no_key=True).filter(name=name).first()
         if row is None:
             raise Invalid(f"There is no secret named {name!r}.")
         before = told(row)
@@ -86,7 +86,9 @@ def rotate(*, by: Actor) -> tuple[int, bool]:
         new = sealing.keys()[0]
         with committing("secrets"):
             rows = (
-                models.Secret.objects.select_for_update().filter(source=Source.TABLE).exclude(key_id=new.id)
+                models.Secret.objects.select_for_update(no_key=True)
+                .filter(source=Source.TABLE)
+                .exclude(key_id=new.id)
             )
             old = list(rows.order_by("pk"))
             for row in old:

@@ -77,7 +77,7 @@ def end(digest: str, *, by: Actor) -> None:
     """End one of the person's sessions at once. Refuses Stale what is over, or isn't theirs, and Unproven."""
     with committing("session_end"):
         proofs.check_page(by, clock_time.now())
-        rows = models.Session.objects.select_for_update().filter(user=by.user).order_by("pk")
+        rows = models.Session.objects.select_for_update(no_key=True).filter(user=by.user).order_by("pk")
         row = next((one for one in rows if one.digest == digest), None)
         if by.user is None or row is None:
             raise Stale("This session is over already.")
@@ -103,7 +103,7 @@ def end_others(*, by: Actor) -> int:
 
 def close(user: models.User, *, but: models.Session | None = None) -> list[models.Session]:
     """Return the sessions of somebody that are ended now; the caller's transaction says why."""
-    rows = models.Session.objects.select_for_update().filter(user=user).order_by("pk")
+    rows = models.Session.objects.select_for_update(no_key=True).filter(user=user).order_by("pk")
     gone = [row for row in rows if but is None or row.pk != but.pk]
     models.Session.objects.filter(pk__in=[row.pk for row in gone]).delete()
     hints.left(user.pk)

@@ -41,7 +41,9 @@ def link_by_code(text: str, *, team: str, member: str, ip: str | None) -> models
     """Return whose account the code has just linked with the member; None for a code that isn't good (any more)."""
     try:
         with committing("slack_link"):
-            rows = models.SlackLink.objects.select_for_update(of=("self",)).select_related("person")
+            rows = models.SlackLink.objects.select_for_update(no_key=True, of=("self",)).select_related(
+                "person"
+            )
             row = rows.filter(code=exact.digest(text.strip()), code_until__gt=clock_time.now()).first()
             if row is None or not row.person.is_active:
                 return None

@@ -69,9 +69,9 @@ def end(delegation_id: int, *, by: Actor) -> models.Delegation:
     Refuses NotYours, unless one is either of the two or manages people, and Stale what is over.
     """
     with committing("delegate"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         row = (
-            models.Delegation.objects.select_for_update(of=("self",))
+            models.Delegation.objects.select_for_update(no_key=True, of=("self",))
             .select_related("delegate")
             .get(pk=delegation_id)
         )
@@ -139,7 +139,7 @@ def end_shift(shift_id: int, *, by: Actor) -> None:
     with committing("shift"):
         team.administrator(by)
         row = (
-            models.Shift.objects.select_for_update(of=("self",))
+            models.Shift.objects.select_for_update(no_key=True, of=("self",))
             .select_related("group", "person")
             .get(pk=shift_id)
         )

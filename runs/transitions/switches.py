@@ -40,7 +40,7 @@ def set_policy(
         raise Invalid(str(error)) from error
     proofs.check(by, clock_time.now())
     with committing("policy"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         assert installation.policy_version_id is not None
         current = models.PolicyVersion.objects.select_related("policy", "created_by").get(
             pk=installation.policy_version_id
@@ -122,7 +122,7 @@ def _throw(what: str, *, on: bool, reason: str, by: Actor) -> None:
     if on and not texts.says(reason):
         raise Invalid("Say why it is paused; everybody reads it until it goes on.")
     with committing("switch"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         if (what in installation.switches) != on:
             kept = {key: value for key, value in installation.switches.items() if key != what}
             if on:

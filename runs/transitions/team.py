@@ -120,7 +120,7 @@ def set_groups(user_id: int, groups: Iterable[str], *, seen: Iterable[str], by: 
     Refuses NotYours, also for oneself, Invalid for unknown groups, and Stale where they are others by now.
     """
     with committing("person_roles"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         administrator(by)
         user = _person(user_id)
         if user == by.user:
@@ -147,7 +147,7 @@ def switch(user_id: int, *, on: bool, by: Actor) -> models.User:
     Refuses NotYours, also for oneself, and Stale where they are so already.
     """
     with committing("person_switch"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         administrator(by)
         user = _person(user_id)
         if user == by.user:
@@ -202,7 +202,7 @@ def set_scope(subject: str, agents: Iterable[str], *, by: Actor) -> list[str]:
     """
     kind, _, name = subject.partition(" ")
     with committing("scope"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
         administrator(by)
         person = (
             models.User.objects.filter(pk=int(name)).first() if kind == "user" and name.isdecimal() else None
@@ -271,7 +271,7 @@ def administrator(by: Actor) -> models.User:
 
 
 def _person(user_id: int) -> models.User:
-    return models.User.objects.select_for_update().get(pk=user_id)
+    return models.User.objects.select_for_update(no_key=True).get(pk=user_id)
 
 
 def _groups(names: Iterable[str]) -> list[Group]:

@@ -75,8 +75,8 @@ def revoke(token_id: int, *, by: Actor) -> models.ApiToken:
     """
     user = _person(by)
     with committing("token_revoke"):
-        installation = models.Installation.objects.select_for_update().get(pk=1)
-        token = models.ApiToken.objects.select_for_update().get(pk=token_id)
+        installation = models.Installation.objects.select_for_update(no_key=True).get(pk=1)
+        token = models.ApiToken.objects.select_for_update(no_key=True).get(pk=token_id)
         if token.person_id != user.pk and not rights.may(user.roles(), rights.Act.PEOPLE):
             raise NotYours("This is somebody else's token; an administrator can revoke it.")
         if token.revoked_at is not None:

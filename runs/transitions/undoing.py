@@ -21,7 +21,7 @@ def follow(undo: models.Occurrence, *, by: str) -> None:
     owner = undo.owner
     if owner.undo_of_id is None or undo.state == State.OPEN:
         return
-    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=owner.undo_of_id)
+    row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).get(pk=owner.undo_of_id)
     new = _AFTER.get(State(undo.state), State.STANDING)
     if row.state == new or (new == State.STANDING and row.state != State.UNKNOWN):
         return
@@ -52,7 +52,7 @@ def moot(action: models.Action) -> str:
     """Return why an undo can't start now, or nothing: what it takes back has to stand."""
     if action.undo_of_id is None:
         return ""
-    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=action.undo_of_id)
+    row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).get(pk=action.undo_of_id)
     if row.state == State.STANDING:
         return ""
     if row.state == State.VOID:

@@ -54,7 +54,7 @@ def ask(occurrence_id: int, *, reason: str, by: Actor, token: str) -> models.Run
 
 def _undoable(occurrence_id: int) -> models.Occurrence:
     """Return the locked occurrence; refuse what can't be taken back, and what is being taken back."""
-    rows = models.Occurrence.objects.select_for_update(of=("self",)).select_related("owner__run")
+    rows = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).select_related("owner__run")
     row = rows.get(pk=occurrence_id)
     run = undoing.check(row)
     if run is not None:

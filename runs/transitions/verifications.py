@@ -51,7 +51,7 @@ def ask(occurrence_id: int, *, by: Actor) -> models.Verification:
     run_id = models.Occurrence.objects.values_list("owner__run", flat=True).get(pk=occurrence_id)
     with committing("verify_asked"):
         run = inbox.lock(run_id)
-        row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=occurrence_id)
+        row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).get(pk=occurrence_id)
         if row.state != lifecycle.Occurrence.STANDING:
             raise Stale("It isn't known to stand any more, so there is nothing to read back.")
         if not can(row):
@@ -74,7 +74,7 @@ def done(verification_id: int, *, outcome: str, said: str) -> None:
         return
     with committing("verified"):
         run = inbox.lock(run_id)
-        row = models.Occurrence.objects.select_for_update(of=("self",)).select_related("owner").get(
+        row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).select_related("owner").get(
             verifications=verification_id
         )  # fmt: skip
         if not found.filter(done_at__isnull=True).update(

@@ -106,9 +106,20 @@ def _too_soon(
         assert action.occurrence is not None
         assert action.occurrence.first_sent_at is not None
         open_until = action.occurrence.first_sent_at + datetime.timedelta(hours=0.9)
-        if asked_at.created_at < open_until and intent.content["attempt"] < 3:
+        may_send = intent.content["attempt"] < 3 and not _withheld(run, asked_at.created_at)
+        if asked_at.created_at < open_until and may_send:
             return [f"asked too soon: action {action.pk} could be sent again under its key"]
     return []
+
+
+def _withheld(run: models.Run, at: datetime.datetime) -> bool:
+    """Whether people had paused this run or everything: no send passes the gate then, only looking is left (2.9)."""
+    before = models.AuditEvent.objects.filter(at__lte=at).order_by("-seq")
+    own = before.filter(run=run, act__in=("run.paused", "run.resumed")).first()
+    all_runs = before.filter(act__in=("switch.off", "switch.on")).first()
+    return (own is not None and own.act == "run.paused") or (
+        all_runs is not None and all_runs.act == "switch.off"
+    )
 
 
 def _guessed(action: models.Action, receipt: models.Entry) -> list[str]:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from runs import models
 from runs.engine import origin
-from runs.transitions import clocks, evidence, holds, restores, switches
-from runs.transitions.actor import Actor
+from runs.transitions import audit, clocks, evidence, holds, inbox, restores, switches
+from runs.transitions.actor import ENGINE, Actor
 from tests.engine import lock_order
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.test_unknown import crash, released, tomorrow
@@ -128,3 +128,26 @@ def test_5_3_one_statement_locks_in_the_order_of_its_parts() -> None:
         'SELECT 1 FROM "runs_run" WHERE id = 1 FOR UPDATE OF "runs_run" SKIP LOCKED'
     ) == ("runs_run",)
     assert lock_order.locked("SELECT 1 FROM runs_run") == ()
+
+
+def test_5_3_what_names_a_locked_run_is_written_beside_it(start: Start) -> None:
+    """Whoever locks a run and then the chain, and who holds the chain and writes of that run, never meet."""
+    run = start(step("look"))
+    done = threading.Event()
+
+    def tell() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '5s'")
+                audit.append("test.told", actor=ENGINE, run=run, subject="a test")
+            done.set()
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        inbox.lock(run.pk)
+        other = threading.Thread(target=tell)
+        other.start()
+        other.join()
+        audit.append("test.locked", actor=ENGINE, run=run, subject="a test")
+    assert done.is_set()

@@ -31,7 +31,7 @@ RUN_FIELDS = (
 
 
 RUN_COLUMNS = tuple(field.attname for field in models.Run._meta.concrete_fields if field.name in RUN_FIELDS)
-_OF_CALL = "run_id = $1 AND reply_position = $2 AND call_index = $3 FOR UPDATE"
+_OF_CALL = "run_id = $1 AND reply_position = $2 AND call_index = $3 FOR NO KEY UPDATE"
 Row = TypeVar("Row", models.Action, models.Occurrence)
 
 
@@ -131,14 +131,14 @@ class Locked(Work):
         known = next((row for row in self._actions.values() if row.pk == action_id), None)
         if known is not None:
             return known
-        row = self._known(columns.one(models.Action, "id = $1 FOR UPDATE", action_id))
+        row = self._known(columns.one(models.Action, "id = $1 FOR NO KEY UPDATE", action_id))
         if row.run_id == self.run.pk:
             self._actions[row.reply_position, row.call_index] = row
         return row
 
     def occurrence(self, row: models.Occurrence) -> models.Occurrence:
         """Return the locked occurrence."""
-        return self._known(columns.one(models.Occurrence, "id = $1 FOR UPDATE", row.pk))
+        return self._known(columns.one(models.Occurrence, "id = $1 FOR NO KEY UPDATE", row.pk))
 
     def add(self, row: models.Action | models.Occurrence) -> None:
         """Write a new row at once."""

@@ -189,7 +189,7 @@ def _locked(
                 values.append(str(value).encode())
                 named += f"{joint}{column} = ${len(values)}"
         named += ")"
-    named += " ORDER BY id FOR UPDATE"
+    named += " ORDER BY id FOR NO KEY UPDATE"
     found = columns.fetch(models.Account, named, values)
     missing = wanted.keys() - {_key(account) for account in found}
     if missing:

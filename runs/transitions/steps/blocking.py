@@ -44,7 +44,7 @@ def over(work: Work, action: models.Action) -> None:
     """Once it is known what came of the other, perhaps by evidence, the question about it in this run is settled."""
     if action.blocked_by_id is None:
         return
-    earlier = models.Occurrence.objects.select_for_update(of=("self",)).select_related("owner")
+    earlier = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).select_related("owner")
     other = earlier.get(pk=action.blocked_by_id)
     if other.state in {lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN}:
         return

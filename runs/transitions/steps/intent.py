@@ -130,7 +130,7 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
 _RELEASE = """
 run_id = $1 AND kind = 'action' AND status = 'approved' AND action_id = (
   SELECT id FROM runs_action WHERE run_id = $1 AND reply_position = $2 AND call_index = $3)
-ORDER BY id DESC LIMIT 1 FOR UPDATE
+ORDER BY id DESC LIMIT 1 FOR NO KEY UPDATE
 """
 """The review that released a call, newest first, locked."""
 

@@ -32,7 +32,7 @@ class Found:
     n: int = 0
 
 
-_SAME = "root_id = $1 AND tool = $2 AND identity_digest = $3 ORDER BY n FOR UPDATE"
+_SAME = "root_id = $1 AND tool = $2 AND identity_digest = $3 ORDER BY n FOR NO KEY UPDATE"
 
 
 def find(work: Work, action: models.Action, *, beside: frozenset[int] = frozenset()) -> Found:
@@ -120,7 +120,7 @@ def by_hand(work: Work, action: models.Action, *, receipt_position: int) -> mode
     same = models.Occurrence.objects.filter(
         root_id=work.run.root_id, tool=action.tool, identity_digest=action.identity_digest
     )
-    n = max(same.select_for_update(of=("self",)).values_list("n", flat=True), default=-1) + 1
+    n = max(same.select_for_update(no_key=True, of=("self",)).values_list("n", flat=True), default=-1) + 1
     return models.Occurrence.objects.create(
         root_id=work.run.root_id,
         tool=action.tool,
@@ -145,7 +145,7 @@ def key_of(root_id: int, tool: str, identity: object, n: int, *, epoch: int = 0)
 
 def next_key(work: Work, occurrence: models.Occurrence) -> int:
     """Give the occurrence a new key, because the provider keeps a failure under this one; return its epoch."""
-    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=occurrence.pk)
+    row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).get(pk=occurrence.pk)
     row.earlier_keys = row.all_keys()
     epoch = len(row.earlier_keys)
     row.key = key_of(row.root_id, row.tool, row.identity, row.n, epoch=epoch)

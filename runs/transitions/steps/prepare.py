@@ -165,7 +165,7 @@ def _asked(work: Work, action: models.Action) -> models.Review | None:
     One that asks about something else now is no longer asked.
     """
     review = (
-        models.Review.objects.select_for_update(of=("self",))
+        models.Review.objects.select_for_update(no_key=True, of=("self",))
         .filter(action=action, kind=lifecycle.ReviewKind.ACTION, status=lifecycle.Review.OPEN)
         .first()
     )

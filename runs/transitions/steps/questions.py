@@ -97,7 +97,7 @@ def expired(work: Work, review: models.Review) -> bool:
 
 def overtaken(work: Work, call: CallId) -> bool:
     """Let nobody be asked any more what this call asked; return whether it was closed before."""
-    asked = models.Review.objects.select_for_update(of=("self",)).filter(run=work.run, kind=KIND)
+    asked = models.Review.objects.select_for_update(no_key=True, of=("self",)).filter(run=work.run, kind=KIND)
     for review in asked.filter(status=lifecycle.Review.OPEN).order_by("pk"):
         if _call(review) == call:
             review.status = log.moved(

@@ -53,7 +53,7 @@ def _asked(run: models.Run) -> models.Review | None:
     if run.budget_review_id is None:
         return None
     reviews = models.Review.objects.filter(pk=run.budget_review_id, status=lifecycle.Review.OPEN)
-    own = reviews.filter(run=run).select_for_update(of=("self",)).first()
+    own = reviews.filter(run=run).select_for_update(no_key=True, of=("self",)).first()
     return own or reviews.exclude(run=run).first()
 
 

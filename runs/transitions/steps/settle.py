@@ -165,7 +165,7 @@ def _ask_the_blocked(work: Work, owner: models.Action) -> None:
 
 
 def _blocked(work: Work, by: models.Occurrence | None, *statuses: str) -> list[models.Action]:
-    rows = models.Action.objects.select_for_update(of=("self",)).order_by("pk")
+    rows = models.Action.objects.select_for_update(no_key=True, of=("self",)).order_by("pk")
     return list(rows.filter(run=work.run, blocked_by=by, status__in=statuses)) if by is not None else []
 
 

@@ -102,7 +102,7 @@ def kept(work: Work, review: models.Review, which: int | None) -> Kept | None:
     content = review.content or {}
     known = [*content.get("beside", ()), *content.get("alike", ())]
     item = next(one for one in known if which in {None, one["occurrence"]})
-    row = models.Occurrence.objects.select_for_update(of=("self",)).get(pk=item["occurrence"])
+    row = models.Occurrence.objects.select_for_update(no_key=True, of=("self",)).get(pk=item["occurrence"])
     return Kept(item=item, standing=row) if row.state == lifecycle.Occurrence.STANDING else None
 
 
