@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import unquote, urlsplit
 
 import pydantic
 from django.conf import settings
@@ -111,6 +112,33 @@ class Webhook(_Part):
     once: Hours | None = None
 
 
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def _mailbox(value: str) -> str:
+    parts = urlsplit(value)
+    if value and (
+        parts.scheme not in {"imap", "imaps"} or not parts.hostname or not parts.username or parts.password
+    ):
+        raise ValueError("must be a mailbox such as imaps://user@mail.example.com/Sent, without its password")
+    if value and not unquote(parts.path).isascii():
+        raise ValueError("names a mailbox with letters beyond ASCII, which can't be opened")
+    if parts.scheme == "imap" and parts.hostname not in _LOOPBACK:
+        raise ValueError("must begin with imaps://; imap:// is for this machine itself")
+    return value
+
+
+class Email(_Part):
+    """Where letters that a mail server took are found: a mailbox that it files them in by itself, or to which a `copy`
+    of each goes in the same transaction; after `settle` seconds a letter that isn't there was not taken.
+    """
+
+    sent: Annotated[str, pydantic.AfterValidator(_mailbox)] = ""
+    password: str = ""
+    copy_to: str = pydantic.Field(default="", alias="copy", pattern=r"^(|[^@\s,;<>]+@[^@\s,;<>]+)$")
+    settle: int = pydantic.Field(default=300, ge=1, le=86_400)
+
+
 class Sandbox(_Part):
     """In which workspaces programs may run, and how much of the machine each may use: seconds, MB, kB of output."""
 
@@ -123,6 +151,7 @@ class Sandbox(_Part):
 class Tools(_Part):
     """The whole file."""
 
+    email: Email = Email()
     http: Http = Http()
     files: dict[Name, Workspace] = {}
     sql: dict[Name, Connection] = {}

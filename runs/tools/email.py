@@ -1,7 +1,8 @@
 """`email.send`: one letter to one address, as a file or over SMTP.
 
-How an unknown outcome can be resolved depends on the way out, so there are two tools of which one is
-registered at start-up: files are named by the key and can be looked up; a mail server can't be asked.
+How an unknown outcome can be resolved depends on the way out, so there are three tools of which one is registered at
+start-up: files are named by the key and can be looked up; a mail server can't be asked, but where the letters that it
+took lie in a mailbox, they are found there by their Message-ID, which is made from the key.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-from email.message import EmailMessage
+from email.message import EmailMessage, Message
 from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 from typing import Annotated, Any
@@ -18,7 +19,7 @@ import pydantic
 from django.conf import settings
 from pydantic_core import PydanticCustomError
 
-from runs.tools import contract, mail_folder, mail_server, registry
+from runs.tools import configured, contract, mail_folder, mail_server, mail_store, registry
 
 _ADDRESS = re.compile(
     r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
@@ -165,13 +166,65 @@ class SendBySmtp(_Send):
             to=args.to,
             content=bytes(message),
             remaining=ctx.remaining,
+            copy=self.copy_to(),
         )
         return _receipt(args.to, message["Message-ID"], answer)
 
+    def copy_to(self) -> str:
+        """Return where a copy goes with the letter, or nothing."""
+        return ""
 
-def variant(host: str) -> type[_Send]:
+
+class SendAndFind(SendBySmtp):
+    """The same, where each letter that the server took lies in a mailbox, and is looked up there."""
+
+    protection = contract.Protection.LOOKUP
+
+    def way(self) -> str:
+        """Return how the letter leaves."""
+        copied = f", with a copy to {self.copy_to()}" if self.copy_to() else ""
+        return f"{super().way()}{copied}"
+
+    def copy_to(self) -> str:
+        """Return where a copy goes with the letter, or nothing."""
+        return configured.tools().email.copy_to
+
+    def lookup(
+        self, args: SendArguments, keys: Sequence[str], ctx: contract.Context
+    ) -> contract.Receipt | None:
+        """Return the receipt if a letter of one of the keys lies in the mailbox. Refuses mail_store.Unreadable."""
+        found = self._find([_message_id(key) for key in keys], ctx)
+        return None if found is None else _receipt(args.to, found[0], "found in the mailbox")
+
+    def verify(
+        self, args: SendArguments, receipt: contract.Receipt, ctx: contract.Context
+    ) -> contract.Verification:
+        """Return whether the letter lies in the mailbox, to this address and with this subject."""
+        found = self._find([str(receipt.value["message_id"])], ctx)
+        if found is None:
+            return contract.Verification(holds=False, summary="There is no such letter in the mailbox.")
+        head = found[1]
+        if (str(head["To"]), str(head["Subject"])) != (args.to, args.subject):
+            said = f"The letter there is to {head['To']}, with the subject {str(head['Subject'])!r}."
+            return contract.Verification(holds=False, summary=said)
+        return contract.Verification(holds=True, summary=f"The letter to {args.to} lies in the mailbox.")
+
+    def _find(self, message_ids: list[str], ctx: contract.Context) -> tuple[str, Message] | None:
+        known = configured.tools().email
+        password = configured.value(known.password, ctx)
+        return mail_store.find(
+            mail_store.Store.at(known.sent), message_ids, password=password, remaining=ctx.remaining
+        )
+
+
+def variant(host: str, known: configured.Email) -> type[_Send]:
     """Return the tool that fits the configuration: a mail server when one is named, else the folder."""
-    return SendBySmtp if host else SendToFolder
+    if not host:
+        return SendToFolder
+    if not known.sent:
+        return SendBySmtp
+    SendAndFind.settle = timedelta(seconds=known.settle)
+    return SendAndFind
 
 
 def _message(args: SendArguments, key: str) -> EmailMessage:
@@ -199,4 +252,4 @@ def _receipt(to: str, message_id: str, answer: str) -> contract.Receipt:
     return contract.Receipt(summary=f"E-mail sent to {to}.", value=value)
 
 
-registry.register(variant(settings.EMAIL_HOST))
+registry.register(variant(settings.EMAIL_HOST, configured.tools().email))

@@ -39,8 +39,16 @@ class Server:
         )
 
 
-def deliver(server: Server, *, sender: str, to: str, content: bytes, remaining: Callable[[], float]) -> str:
-    """Return the server's answer after it took the letter.
+def deliver(
+    server: Server,
+    *,
+    sender: str,
+    to: str,
+    content: bytes,
+    remaining: Callable[[], float],
+    copy: str = "",
+) -> str:
+    """Return the server's answer after it took the letter, for whom it is `to` and for a `copy`: for both, or neither.
 
     1. Everything up to the recipient: a failure proves that nothing was sent, so DidNotHappen.
     2. The letter: whatever fails from here on is unknown and raised as it is. There is no second try.
@@ -51,8 +59,9 @@ def deliver(server: Server, *, sender: str, to: str, content: bytes, remaining: 
             _clock(session, remaining)
             _accepted(session.mail(sender), f"refused the sender {sender}")
             _clock(session, remaining)
-            _accepted(session.rcpt(to), f"refused the address {to}")
-            _clock(session, remaining)
+            for address in filter(None, (to, copy)):
+                _accepted(session.rcpt(address), f"refused the address {address}")
+                _clock(session, remaining)
         try:
             code, answer = session.data(content)
         except smtplib.SMTPDataError as error:  # the server refused the word DATA itself

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from runs.tools import contract, mail_folder, registry
+from runs.tools import configured, contract, mail_folder, registry
 from runs.tools import email as sending
 from tests.tools.call import Call
 
@@ -69,7 +69,8 @@ def test_what_is_no_letter_is_refused_in_one_sentence(changes: dict[str, Any], w
 
 
 def test_the_configuration_decides_how_an_unknown_outcome_is_resolved() -> None:
-    by_file, by_server = sending.variant(""), sending.variant("mail.example.com")
+    none = configured.Email()
+    by_file, by_server = sending.variant("", none), sending.variant("mail.example.com", none)
     assert by_file.protection == contract.Protection.LOOKUP
     assert by_server.protection == contract.Protection.UNPROTECTED
     assert by_file.contract() != by_server.contract()

@@ -1,80 +1,29 @@
 """`email.send` over SMTP, against a real server: a refusal before the letter is proof, anything after is not."""
 
-import asyncio
 import contextlib
 import smtplib
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from aiosmtpd.smtp import SMTP, Envelope, Session
 from pytest_django import Settings
 
 from runs.tools import contract
 from runs.tools import email as sending
 from tests.tools.call import Call
+from tests.tools.post import Post, named
 from tests.tools.test_email import parse
-
-
-@dataclass
-class Post:
-    """Handler of the server: what it answers, and what it took."""
-
-    mail: str = "250 OK"
-    rcpt: str = "250 OK"
-    data: str = "250 taken as 42"
-    taken: list[tuple[list[str], bytes]] = field(default_factory=list)
-
-    async def handle_MAIL(  # noqa: N802 - the names of the library
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
-    ) -> str:
-        envelope.mail_from = address
-        return self.mail
-
-    async def handle_RCPT(  # noqa: N802
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
-    ) -> str:
-        if self.rcpt.startswith("250"):
-            envelope.rcpt_tos.append(address)
-        return self.rcpt
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
-        content = envelope.content
-        assert isinstance(content, bytes)
-        self.taken.append((list(envelope.rcpt_tos), content))
-        return self.data
 
 
 @pytest.fixture
 def post(settings: Settings) -> Iterator[Post]:
     """A mail server of its own, named in the settings."""
     handler = Post()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        loop = asyncio.new_event_loop()
-        serve = loop.create_server(lambda: SMTP(handler, loop=loop, hostname="test"), sock=listener)
-        server = loop.run_until_complete(serve)
-        thread = threading.Thread(target=loop.run_forever)
-        thread.start()
-        _name(settings, listener.getsockname()[1])
+    with handler.served() as port:
+        named(settings, port)
         yield handler
-        loop.call_soon_threadsafe(server.close)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                loop.run_until_complete(task)
-        loop.close()
-
-
-def _name(settings: Settings, port: int) -> None:
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-    settings.EMAIL_HOST_USER = settings.EMAIL_HOST_PASSWORD = ""
-    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
-    settings.DEFAULT_FROM_EMAIL = "Nordhof <office@example.com>"
 
 
 def send(**changes: Any) -> contract.Receipt:
@@ -122,7 +71,7 @@ def test_whatever_comes_after_the_letter_is_unknown(post: Post, answer: str) -> 
 def test_nobody_there_did_not_happen_and_may_be_tried_again(settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    _name(settings, port)
+    named(settings, port)
     with pytest.raises(contract.DidNotHappen, match="could not be reached") as caught:
         send()
     assert caught.value.retryable
@@ -181,7 +130,7 @@ READY = (b"220 hello\r\n", b"250 test\r\n", b"250 OK\r\n", b"250 OK\r\n")
 
 def test_a_server_that_falls_silent_before_the_letter_did_not_happen(settings: Settings) -> None:
     with script(b"220 hello\r\n", b"250 test\r\n") as port:
-        _name(settings, port)
+        named(settings, port)
         with pytest.raises(contract.DidNotHappen, match="timed out") as caught:
             send(seconds=1)
     assert caught.value.retryable
@@ -189,7 +138,7 @@ def test_a_server_that_falls_silent_before_the_letter_did_not_happen(settings: S
 
 def test_a_server_that_hangs_up_before_the_letter_did_not_happen(settings: Settings) -> None:
     with script(*READY[:3], None) as port:
-        _name(settings, port)
+        named(settings, port)
         with pytest.raises(contract.DidNotHappen) as caught:
             send()
     assert caught.value.retryable
@@ -197,7 +146,7 @@ def test_a_server_that_hangs_up_before_the_letter_did_not_happen(settings: Setti
 
 def test_a_server_that_refuses_the_word_data_did_not_happen(settings: Settings) -> None:
     with script(*READY, b"451 disk full\r\n", None) as port:
-        _name(settings, port)
+        named(settings, port)
         with pytest.raises(contract.DidNotHappen, match="before it was sent: 451 disk full") as caught:
             send()
     assert caught.value.retryable
@@ -206,12 +155,12 @@ def test_a_server_that_refuses_the_word_data_did_not_happen(settings: Settings) 
 def test_a_lost_answer_after_the_letter_is_unknown_and_in_time(settings: Settings) -> None:
     call = Call(idempotency_key="abc", seconds=1.5)
     with script(*READY, b"354 go on\r\n") as port:
-        _name(settings, port)
+        named(settings, port)
         with pytest.raises((OSError, smtplib.SMTPServerDisconnected)) as caught:
             sending.SendBySmtp().run(parse(), call)
     assert not isinstance(caught.value, contract.DidNotHappen)
     assert call.remaining() == 0
     with script(*READY, b"354 go on\r\n", None) as port:
-        _name(settings, port)
+        named(settings, port)
         with pytest.raises(smtplib.SMTPServerDisconnected):
             send()
