@@ -274,7 +274,7 @@ def _fits(agent: declared.Agent, lines: Mapping[str, int]) -> None:
                 )
     try:
         registry.get(agent.provider).check(agent.definition, agent.tools)
-        tools.check_compensated(agent.definition)
+        tools.check_steps(agent.definition)
         registry.check_model(agent.provider, agent.model)
     except registry.UnknownProvider as error:
         raise refuse("provider", str(error)) from error

@@ -21,9 +21,8 @@ def why(front: frontiers.Frontier, *, tool: str, step: str | None) -> str:
     if front.run.renewed_at and _left_behind(front.run, tool):
         return "The tool has changed since this run proposed it; what was approved before doesn't count any more."
     body = None if step is None else _body(front, step)
-    gate = guards.owner(body, guards.GATE) if body is not None else ""
-    if gate:
-        return f"{gate} wants to be asked before this step."
+    if body is not None and body.get(guards.GATE):
+        return f"{guards.owner(body, guards.GATE) or 'The plan'} wants to be asked before this step."
     return deviation(front, tool=tool, step=step)
 
 

@@ -202,7 +202,9 @@ def _expanded(
             "with": cel.render(body.arguments, bound),
             "required": body.required,
         }
-        definition |= {key: step.body[key] for key in ("note", "retry", "compensate") if step.body.get(key)}
+        definition |= {
+            key: step.body[key] for key in ("note", "retry", "gate", "compensate") if step.body.get(key)
+        }
         steps.append({"id": row_id, "title": title, "body": definition})
     passed = len(rows) - len(steps)
     reason = f"{_count(len(rows), 'row')} of “{step.title}”" + (

@@ -12,8 +12,8 @@ A playbook is {"steps": [...]}, and each step has an `id` and one of:
 `title` is a template over the input. `if` is judged when the step's turn comes. `required` (default true)
 says that the run fails when the step fails; `compensate` that what it did is taken back before that, by the
 tool's own undo, the newest first, each as policy says. `retry` ({"times", "wait"}) tries a call again that provably did
-not happen, so often and after so many seconds. `note` is for people. Templates read `input`, and `steps.<id>` of
-earlier steps.
+not happen, so often and after so many seconds. `gate` has a person asked before the step, whatever policy lets
+through. `note` is for people. Templates read `input`, and `steps.<id>` of earlier steps.
 """
 
 from __future__ import annotations
@@ -63,6 +63,10 @@ SCHEMA: dict[str, Any] = {
                         "times": {"type": "integer", "minimum": 1, "maximum": MOST_RETRIES},
                         "wait": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
                     },
+                },
+                "gate": {
+                    "type": "boolean",
+                    "description": "Ask a person first, whatever policy lets through.",
                 },
                 "compensate": {
                     "type": "boolean",
@@ -236,6 +240,8 @@ def _check_step(
 ) -> None:
     if extra := sorted(set(raw) - _KEYS):
         raise BadPlaybook(f"there is no key {extra[0]!r}.")
+    if "gate" in raw and not (isinstance(raw["gate"], bool) and "tool" in raw):
+        raise BadPlaybook("'gate' goes with a 'tool', and is true or false.")
     _check_id(raw["id"], earlier, loop="each" in raw)
     step = body(raw)
     if step.tool is not None and step.tool not in tools:

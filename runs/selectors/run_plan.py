@@ -104,6 +104,8 @@ def _guards(body: Mapping[str, Any]) -> tuple[str, ...]:
     found = {
         name: guard.get("by") for name in ("gate", "lock") if isinstance(guard := body.get(name), Mapping)
     }
+    if body.get("gate") is True:
+        return ("Somebody is asked first",)
     said = {"gate": "{} wants to be asked first", "lock": "Locked by {}"}
     return tuple(said[name].format(by) for name, by in found.items() if by)
 

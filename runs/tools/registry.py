@@ -127,11 +127,16 @@ def undo_of(name: str) -> contract.Tool | None:
     return found if isinstance(found, undo.Undo) else None
 
 
-def check_compensated(definition: Mapping[str, Any]) -> None:
-    """Refuse (ValueError, one sentence that names the step) a plan that would take back what nothing takes back."""
+def check_steps(definition: Mapping[str, Any]) -> None:
+    """Refuse (ValueError, one sentence that names the step) what a plan wants of a tool that it can't do.
+
+    Nobody can be asked before what only reads, and nothing takes back what has no undo.
+    """
     for step in definition.get("steps") or ():
-        name = str(step.get("tool") or "") if step.get("compensate") else ""
-        if name and undo_of(name) is None:
+        name = str(step.get("tool") or "")
+        if name and step.get("gate") and get(name).risk() == 0:
+            raise ValueError(f"Step {step['id']!r}: {name!r} only reads, so nobody can be asked before it.")
+        if name and step.get("compensate") and undo_of(name) is None:
             raise ValueError(
                 f"Step {step['id']!r}: nothing takes back what {name!r} did, so it can't be compensated."
             )

@@ -21,7 +21,7 @@ def register(agent: declared.Agent) -> models.AgentVersion:
     providers.check_model(agent.provider, agent.model)
     for tool in agent.tools:
         tools.get(tool)
-    tools.check_compensated(agent.definition)
+    tools.check_steps(agent.definition)
     _check_limits(agent)
     if not declared.PROJECT.match(agent.project):
         raise ValueError(f"The project of {agent.name!r} may have letters, digits, - and _ only, 80 at most.")

@@ -296,5 +296,5 @@ def test_a_wrong_playbook_is_refused_in_one_sentence(definition: dict[str, Any],
 def test_the_schema_names_exactly_the_keys_that_are_read() -> None:
     schema = playbook_format.SCHEMA["$defs"]["step"]
     assert schema["additionalProperties"] is False
-    named = "id title tool with each as key row_title if required retry compensate note ask finish"
+    named = "id title tool with each as key row_title if required retry gate compensate note ask finish"
     assert set(schema["properties"]) == set(named.split())

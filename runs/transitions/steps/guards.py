@@ -1,7 +1,8 @@
 """Gates and locks that people put on plan steps: pure. Only a person takes one away.
 
 A gate asks a person before anything of its step starts; a lock keeps a step as it is. Both stand in the step's body as
-{"by": <name>}, so that every version says whose they are.
+{"by": <name>}, so that every version says whose they are. A gate of the plan's own is just true: it only adds a review,
+so whoever wrote the plan may have it, and leave it out again.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ def whole(old: Sequence[Step], steps: Sequence[Step]) -> Kept:
 
 
 def _guarded(step: Step, guards: Mapping[str, Any]) -> Step:
-    """Return the step with these guards and none that an agent made up."""
+    """Return the step with these guards and none that an agent made up, but for a gate of its own."""
     body = {name: value for name, value in step["body"].items() if name not in GUARDS}
-    return {**step, "body": {**body, **guards}}
+    own = {GATE: True} if step["body"].get(GATE) is True else {}
+    return {**step, "body": {**body, **own, **guards}}
 
 
 def _place(step: Step, old: Sequence[Step], found: Sequence[Step]) -> int:
