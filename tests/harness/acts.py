@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from unittest import mock
 
 from django.db import connection
 
-from runs import hints, lifecycle, models
+from runs import hints, models
 from runs.engine import acting, advance, clock, outside, reading
 from runs.transitions import anchors, clocks, starts, tenures
 from tests.engine import lock_order, locks
-from tests.harness import bots, oracle
+from tests.harness import bots, family, oracle
 from tests.harness import plan as plans
 from tests.harness.hands import Command
 from tests.harness.world import PACE, World
 
 AGENT = "harness"
+BELOW = "harness-below"
+"""The agent that work is handed to."""
 LOCAL = "harness-local"
 """The agent whose provider answers from what is there."""
 BACKOFF = 2.5 * PACE
@@ -68,12 +71,13 @@ def commands(world: World) -> Mapping[str, Command]:
                 [run],
             )
 
-    def judge(run: int, names: list[str], notes: dict[str, Any]) -> dict[str, Any]:
+    def judge(run: int, names: list[str], below: list[str], notes: dict[str, Any]) -> dict[str, Any]:
         row = models.Run.objects.get(pk=run)
-        return {
-            "violations": oracle.judge(row, world.facts(names), notes),
-            "counts": oracle.doubts(row),
-        }
+        violations, counts = oracle.judge(row, world.facts(names), notes), Counter(oracle.doubts(row))
+        for child in family.children(row):
+            violations += oracle.judge(child, world.facts(below), notes)
+            counts.update(oracle.doubts(child))
+        return {"violations": violations + family.judge(row), "counts": counts}
 
     return {"work": _work, "people": people, "act": _act, "start": _start, "age": age, "judge": judge}
 
@@ -94,8 +98,12 @@ def _act(run: int, what: str, dice: str) -> dict[str, Any]:
         taken = bots.branch(row, what, dice) != run
     else:
         taken = bots.act(row, what)
-    intents = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.INTENT).count()
-    return {"taken": taken, "intents": intents}
+    return {
+        "taken": taken,
+        "run": run,
+        "intents": family.intents([run]),
+        "below": family.intents(family.below(run)),
+    }
 
 
 def _start(given: dict[str, Any], token: str) -> int:

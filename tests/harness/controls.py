@@ -125,6 +125,12 @@ CONTROLS: dict[str, Control] = {
         plans=_plans(Death(point="effect.before_send", act="stop"), protections=("idempotent",) * 2),
         caught_as=("unreleased",),
     ),
+    "end-kept": Control(breaks=wrongs.keep_the_end, plans=_plans(handed=1), caught_as=("lost",)),
+    "stop-above-only": Control(
+        breaks=wrongs.stop_above_only,
+        plans=_plans(Death(point="prepare.before", how="act", act="stop"), handed=1),
+        caught_as=("unreleased",),
+    ),
     "plain-pause-flag": Control(
         breaks=wrongs.plain_pause_flag,
         plans=_plans(Death(point=wrongs.CHECKED, how="act", act="pause")),

@@ -18,10 +18,12 @@ def make() -> None:
     for name, group in GROUPS.items():
         user, _ = models.User.objects.get_or_create(username=name, defaults={"password": "!"})
         user.groups.set(Group.objects.filter(name=group))
-    for name, provider, steps, budget in (
-        (acts.AGENT, tools.Paid.name, _steps(), BUDGET),
-        (acts.LOCAL, "playbook", _one_after_the_other(), {}),
-    ):
+    given: tuple[tuple[str, str, list[dict[str, object]], dict[str, int], tuple[str, ...]], ...] = (
+        (acts.BELOW, tools.Paid.name, [*_steps(), _END], BUDGET, ()),
+        (acts.AGENT, tools.Paid.name, [*_steps(), _HAND_OFF, _END], BUDGET, (f"hand_off.{acts.BELOW}",)),
+        (acts.LOCAL, "playbook", _one_after_the_other(), {}, ()),
+    )
+    for name, provider, steps, budget, further in given:
         seed.register(
             declared.Agent(
                 name=name,
@@ -29,7 +31,7 @@ def make() -> None:
                 provider=provider,
                 budget=budget,
                 definition={"steps": steps},
-                tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name),
+                tools=("harness.read", tools.Bare.name, tools.Look.name, tools.Idempotent.name, *further),
                 input_schema={"type": "object", "properties": {}},
             )
         )
@@ -47,7 +49,18 @@ def _one_after_the_other() -> list[dict[str, object]]:
         {"id": f"step-{number}", "title": kind, "tool": f"harness.{kind}", "with": {"name": name}}
         for number, (kind, name) in enumerate(order)
     ]
-    return [*steps, {"id": "end", "title": "End", "finish": {"summary": "Done."}}]
+    return [*steps, _END]
+
+
+_END: dict[str, object] = {"id": "end", "title": "End", "finish": {"summary": "Done."}}
+_HAND_OFF: dict[str, object] = {
+    "id": "below",
+    "title": "Hand the rest over",
+    "if": "has(input.below)",
+    "tool": f"hand_off.{acts.BELOW}",
+    "with": {"subject": "${input.name}", "input": "${input.below}"},
+    "required": False,
+}
 
 
 def _steps() -> list[dict[str, object]]:
@@ -74,5 +87,4 @@ def _steps() -> list[dict[str, object]]:
             }
             for kind in ("unprotected", "lookup", "idempotent")
         ),
-        {"id": "end", "title": "End", "finish": {"summary": "Done."}},
     ]

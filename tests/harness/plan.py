@@ -13,6 +13,8 @@ ACTS = ("stop", "pause", "withdraw", "expire", "approve")
 CLOCK = frozenset({"due", "expire", "stranded", "wake", "anchor", "anchor_refusals"})
 """The kinds of points that a clock comes to."""
 MAX_DEATHS = 4
+HANDS_OVER = 0.25
+"""How likely a run hands some of its work to another agent."""
 REACH = 70
 """A death strikes at one of so many points after the one before it; a quiet run passes about twice as many."""
 
@@ -92,6 +94,7 @@ class Plan:
     age: float = 0.0  # how likely the window of a key passes while nobody looks
     reads: tuple[str, ...] = ()  # how the world treats the reads of the run
     question: bool = False  # the agent asks people something before it acts
+    handed: int = 0  # so many of the effects, the last ones, are another agent's, to whom they are handed
     local: bool = False  # the provider asks nobody, so that what is known waits for its reply
 
     def chance(self, *what: object) -> random.Random:
@@ -101,6 +104,21 @@ class Plan:
     def name(self) -> str:
         """Return what this plan is called by."""
         return f"{self.tag} {self.seed}"
+
+    def given(self, tag: str) -> tuple[dict[str, Any], dict[str, list[str]]]:
+        """Return the run's input, and the faults of each effect by its name, which begins with the tag."""
+        own: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
+        theirs: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
+        faults = {}
+        for index, effect in enumerate(self.effects):
+            rows = own if index < len(self.effects) - self.handed else theirs
+            rows[effect.protection] += [f"{tag}-{index}"] * (2 if self.twice else 1)
+            faults[f"{tag}-{index}"] = list(effect.faults)
+        given: dict[str, Any] = {"name": tag, "again": f"{tag}-again", **own}
+        given |= {"asks": self.question, "local": self.local}
+        if self.handed:
+            given["below"] = {"name": f"{tag}-below", **theirs}
+        return given, faults
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON, for a process that acts by it; who acts needn't know who dies."""
@@ -129,7 +147,11 @@ def make(seed: int) -> Plan:
     )
     deaths = tuple(_death(dice) for _ in range(dice.randint(0, MAX_DEATHS)))
     question = dice.random() < 0.4
-    return Plan(seed=seed, effects=effects, deaths=deaths, people=RESTLESS, age=0.1, question=question)
+    hands = random.Random(f"hands {seed}")  # dice of their own: what else a seed means stays as it is
+    handed = hands.randint(1, len(effects)) if hands.random() < HANDS_OVER else 0
+    return Plan(
+        seed=seed, effects=effects, deaths=deaths, people=RESTLESS, age=0.1, question=question, handed=handed
+    )
 
 
 def _death(dice: random.Random) -> Death:

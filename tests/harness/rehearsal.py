@@ -44,4 +44,6 @@ def _play(site: Site) -> None:
     for turn in range(TURNS):
         do["work"](run=run)
         do["people"](run=run, plan=PLAN.as_json(), turn=turn, who=bots.REVIEWERS[0])
-    do["judge"](run=run, names=names, notes={"stalled": [], "acks": [], "allowed": False, "too_early": 0})
+    do["judge"](
+        run=run, names=names, below=[], notes={"stalled": [], "acks": [], "allowed": False, "too_early": 0}
+    )

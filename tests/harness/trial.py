@@ -78,23 +78,17 @@ class Trial:
         self.outcome.seconds = time.monotonic() - began
         return self.outcome
 
-    def look(self) -> Look:
-        """Return the attempt that something is to be done about, as it stands now; the newest if there is none."""
-        found = look(self._root)
+    def look(self, one: int = 0) -> Look:
+        """Return the attempt that something is to be done about, maybe one below; with `one` that, whatever it is."""
+        found = look(self._root, one=one if self.plan.handed else 0)
         self.outcome.run = found.run
         return found
 
     def _start(self) -> Acting:
-        rows: dict[str, list[str]] = {"unprotected": [], "lookup": [], "idempotent": []}
-        faults = {}
         tag = self.tag = f"{self.plan.tag}-{self.plan.seed}"
-        for index, effect in enumerate(self.plan.effects):
-            rows[effect.protection] += [f"{tag}-{index}"] * (2 if self.plan.twice else 1)
-            faults[f"{tag}-{index}"] = list(effect.faults)
+        given, faults = self.plan.given(tag)
         self.outcome.names = list(faults)
-        self.world.plan(faults | {tag: list(self.plan.reads), f"{tag}-again": []})
-        given: dict[str, Any] = {"name": tag, "again": f"{tag}-again", **rows}
-        given |= {"asks": self.plan.question, "local": self.plan.local}
+        self.world.plan(faults | {tag: list(self.plan.reads), f"{tag}-again": [], f"{tag}-below": []})
         while (report := (yield from self._do("start", {"given": given, "token": tag}))).how != "done":
             continue  # whoever asked sends the same form again
         self.outcome.run = self._root = report.value
@@ -173,10 +167,11 @@ class Trial:
         self._note(what, report)
 
     def _acting(self, what: str) -> tuple[str, dict[str, Any]]:
-        return "act", {"run": self.outcome.run, "what": what, "dice": self._dice(what)}
-
-    def _dice(self, what: str) -> str:
-        return bots.FIRST if self.plan.twice else f"{self.plan.seed}-{self._acted[what]}"
+        # Where work was handed over, every other stop is one from above.
+        above = self.plan.handed and what == "stop" and not self._acted[what] % 2
+        dice = bots.FIRST if self.plan.twice else f"{self.plan.seed}-{self._acted[what]}"
+        run = look(self._root).above if above else self.outcome.run
+        return "act", {"run": run, "what": what, "dice": dice}
 
     def _meanwhile(self) -> dict[str, Any]:
         self._turn += 1
@@ -188,7 +183,7 @@ class Trial:
         if what == "pause_all" or (what == "resume_all" and report.how != "done"):
             self._all_paused = True
         if report.how == "done" and what != "approve":
-            self._acks.append({"what": what, "run": self.outcome.run, **report.value})
+            self._acks.append({"what": what, **report.value})
 
     def _do(self, do: str, given: dict[str, Any]) -> Generator[Steps | float, list[Report], Report]:
         reports = yield from self._side_by_side([(do, given)])
@@ -241,12 +236,13 @@ class Trial:
         self._stalled.append(report.hand.pid)
         end = time.monotonic() + STALLED_WITHIN
         rivals: tuple[Order, ...] = ()
+        its = self.outcome.run
         if do == "work":
-            while (now := self.look()).status == lifecycle.Run.RUNNING and 0 < now.due < STALLED_WITHIN:
+            while (now := self.look(its)).status == lifecycle.Run.RUNNING and 0 < now.due < STALLED_WITHIN:
                 if time.monotonic() > end:
                     break
                 yield now.due + 0.005
-            rivals = (Order(do="work", given={"run": self.outcome.run}, death=death.theirs),)
+            rivals = (Order(do="work", given={"run": its}, death=death.theirs),)
         else:
             yield MEANWHILE
         if rivals and not death.beside:
@@ -292,7 +288,9 @@ class Trial:
             "allowed": self.plan.policy == "allow",
             "too_early": self.outcome.counts["too_early_taken"],
         }
-        given = {"run": self.outcome.run, "names": [*self.outcome.names, self.tag]}
+        kept = len(self.outcome.names) - self.plan.handed
+        given = {"run": self._root, "names": [*self.outcome.names[:kept], self.tag]}
+        given["below"] = [*self.outcome.names[kept:], f"{self.tag}-below"]
         report = yield from self._do("judge", given | {"notes": notes})
         self.outcome.violations += report.value["violations"] if report.how == "done" else []
         self.outcome.violations = [f"run {self.outcome.run}: {line}" for line in self.outcome.violations]

@@ -13,7 +13,7 @@ from django.db import connection
 
 from runs import lifecycle, models, planner, points, state
 from runs.engine import advance, preparing
-from runs.transitions import absent, answers, decisions, steps
+from runs.transitions import absent, answers, children, decisions, holds, steps
 from runs.transitions.steps import occurrences
 
 CHECKED = "control.checked"
@@ -203,3 +203,14 @@ def tamper(run: models.Run) -> None:
                     call["arguments"] = {**call["arguments"], "note": "other words"}
             line.save(update_fields=["content"])
         cursor.execute("SET session_replication_role = DEFAULT")
+
+
+def keep_the_end(stack: ExitStack) -> None:
+    """How work that was handed over has ended is told to nobody."""
+    _put(stack, children, "give_back", lambda: 0)
+
+
+def stop_above_only(stack: ExitStack) -> None:
+    """A stop is acknowledged although what is below goes on."""
+    _put(stack, holds, "_stop_below", lambda _run_id: None)
+    _put(stack, children, "stop_below", lambda: 0)

@@ -121,12 +121,12 @@ def _close_all(
 
 
 def _end(work: Work, status: str, content: dict[str, Any]) -> None:
-    work.log.append(lifecycle.EntryKind.END, {**content, "status": status}, boundary=lifecycle.Boundary.ENDED)
     work.move_run(status)
     run = work.run
     run.reason, run.ended_at = "", work.now
     run.hold_by, run.remind_at = None, None
-    work.release()
+    work.release()  # what it counts towards common limits is told before the end, which is the last line
+    work.log.append(lifecycle.EntryKind.END, {**content, "status": status}, boundary=lifecycle.Boundary.ENDED)
     if run.superseded_by_id is not None:
         hints.wake(run.superseded_by_id)  # it waited for this end
     audit.append(
