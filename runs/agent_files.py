@@ -22,15 +22,11 @@ from typing import Any
 
 import yaml
 
-from runs import exact, measures
+from runs import agent_checks, exact
+from runs.agent_checks import KEYS, NEEDED, TEXTS
 from runs.providers import declared, playbook_format, registry
-from runs.tools import registry as tools
 
 LONGEST = 500_000
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}\Z")
-_TEXTS = ("name", "title", "project", "provider", "model", "instructions")
-_KEYS = (*_TEXTS, "tools", "ordered", "approve_plan", "budget", "per_day", "input", "definition")
-_NEEDED = ("name", "title", "provider")
 
 BEGIN = """\
 name: letters
@@ -52,7 +48,19 @@ definition:
       title: Sum up
       finish: {summary: "Nothing to do for ${input.customer} yet."}
 """
-"""What a new agent's text begins with."""
+"""What a new agent's text begins with, where a playbook drives it."""
+
+BEGIN_MODEL = """\
+name: ""
+title: ""
+provider: llm
+instructions: ""
+tools: []
+budget: {steps: 50, calls: 100, cost_micro: 1000000}
+input: {type: object, additionalProperties: false, properties: {}}
+definition: {}
+"""
+"""What it begins with where a model drives it."""
 
 
 def schema() -> dict[str, Any]:
@@ -63,10 +71,10 @@ def schema() -> dict[str, Any]:
         "$schema": playbook["$schema"],
         "title": "Agent",
         "type": "object",
-        "required": list(_NEEDED),
+        "required": list(NEEDED),
         "additionalProperties": False,
         "properties": {
-            **{key: {"type": "string"} for key in _TEXTS},
+            **{key: {"type": "string"} for key in TEXTS},
             "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,79}$"},
             "provider": {"enum": list(registry.names())},
             "tools": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
@@ -124,37 +132,21 @@ class _Loader(yaml.SafeLoader):
 
 def read(text: str) -> declared.Agent:
     """Return the agent that a text describes, fit to be kept; refuse (BadAgent) one sentence, with its line."""
-    if len(text) > LONGEST:
-        raise BadAgent(f"It has {len(text):,} characters; the limit is {LONGEST:,}.")
-    found, lines = _loaded(text)
-    for key in found:
-        if key not in _KEYS:
-            raise BadAgent(f"An agent has no {key!r}; it has {', '.join(_KEYS)}.", line=lines[key])
-    for key in _NEEDED:
-        if not found.get(key):
-            raise BadAgent(f"An agent needs its {key!r}.")
-    for key in _TEXTS:
-        if not isinstance(found.get(key, ""), str):
-            raise BadAgent(f"{key!r} is a text; put it in quotation marks.", line=lines[key])
-    for key, kind, words in (
-        ("tools", list, "a list of tools' names"),
-        ("budget", dict, "a limit for each measure"),
-        ("per_day", dict, "a limit for each measure"),
-        ("input", dict, "a JSON Schema"),
-        ("definition", dict, "what the provider does"),
-        ("ordered", bool, "true or false"),
-        ("approve_plan", bool, "true or false"),
-    ):
-        if key in found and not isinstance(found[key], kind):
-            raise BadAgent(f"{key!r} is {words}.", line=lines[key])
-    agent = _agent(found)
-    _fits(agent, lines)
-    return agent
+    document, lines = _loaded(text)
+    for problem in agent_checks.problems(document):
+        line = lines.get(problem.step) or lines.get(problem.key, 0)
+        raise BadAgent(problem.sentence, line=line)
+    return agent_checks.made(document)
+
+
+def document(text: str) -> dict[str, Any]:
+    """Return what a text says as plain data, fit to be kept or not; refuse (BadAgent) what is no mapping in YAML."""
+    return _loaded(text)[0]
 
 
 def contents(agent: declared.Agent) -> dict[str, Any]:
     """Return what stands in an agent's text, as plain data in its order."""
-    told: dict[str, Any] = {key: getattr(agent, key) for key in _TEXTS if getattr(agent, key)}
+    told: dict[str, Any] = {key: getattr(agent, key) for key in TEXTS if getattr(agent, key)}
     told |= {key: True for key in ("ordered", "approve_plan") if getattr(agent, key)}
     told |= {"tools": list(agent.tools), "budget": dict(agent.budget)}
     if agent.per_day:
@@ -166,11 +158,68 @@ def contents(agent: declared.Agent) -> dict[str, Any]:
 
 def write(agent: declared.Agent) -> str:
     """Return the text of an agent, which reads as the same agent."""
-    return yaml.dump(contents(agent), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return _dumped(contents(agent))
+
+
+def rewritten(text: str, wanted: Mapping[str, Any]) -> str:
+    """Return the text of a document, made from one that says something else: what stays keeps lines and comments."""
+    try:
+        said, parts, before = _parts(text)
+    except BadAgent:
+        return _dumped(wanted)
+    if _same(said, wanted):
+        return text
+    kept = [
+        (key, part if _same(said[key], wanted[key]) else _dumped({key: wanted[key]}), between)
+        for key, part, between in parts
+        if key in wanted
+    ]
+    for key in wanted:
+        if key not in said:
+            place = [n for n, (known, _, _) in enumerate(kept, 1) if _order(known) <= _order(key)]
+            kept.insert(max(place, default=0), (key, _dumped({key: wanted[key]}), ""))
+    new = before + "".join(f"{part.rstrip(chr(10))}\n{between}" for _, part, between in kept)
+    try:
+        return new if _same(_loaded(new)[0], wanted) else _dumped(wanted)
+    except BadAgent:
+        return _dumped(wanted)
+
+
+def _dumped(told: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(told), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return exact.canonical(one, limit=None) == exact.canonical(other, limit=None)
+
+
+def _order(key: str) -> int:
+    return KEYS.index(key) if key in KEYS else len(KEYS)
+
+
+def _parts(text: str) -> tuple[dict[str, Any], list[tuple[str, str, str]], str]:
+    """Return what a text says, each key with its lines and what stands behind them, and what stands before the first.
+
+    Behind a key may stand empty lines and comments; they belong to none.
+    """
+    said, node = _composed(text)
+    begins = [key.start_mark.index for key, _ in node.value] + [len(text)]
+    parts = []
+    for place, (key, _) in enumerate(node.value):
+        lines = text[begins[place] : begins[place + 1]].splitlines(keepends=True)
+        size = len(lines)
+        while size > 1 and (not lines[size - 1].strip() or lines[size - 1].startswith("#")):
+            size -= 1
+        parts.append((key.value, "".join(lines[:size]), "".join(lines[size:])))
+    return said, parts, text[: begins[0]]
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines stand as such."""
+    """Texts of several lines stand as such, and nothing stands for something elsewhere."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write a value that stands in two places twice."""
+        return True
 
 
 _ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
@@ -187,6 +236,14 @@ _Dumper.add_representer(str, _text)
 
 def _loaded(text: str) -> tuple[dict[str, Any], dict[str, int]]:
     """Return what stands in the text, and for each of its keys the line."""
+    found, node = _composed(text)
+    lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
+    return found, lines | _step_lines(node)
+
+
+def _composed(text: str) -> tuple[dict[str, Any], yaml.MappingNode]:
+    if len(text) > LONGEST:
+        raise BadAgent(f"It has {len(text):,} characters; the limit is {LONGEST:,}.")
     try:
         loader = _Loader(text)
         try:
@@ -204,9 +261,8 @@ def _loaded(text: str) -> tuple[dict[str, Any], dict[str, int]]:
         raise BadAgent(f"It is no YAML: {' '.join(str(error).split())[:200]}") from error
     except exact.NotExact as error:
         raise BadAgent(str(error)) from error
-    assert node is not None
-    lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
-    return found, lines | _step_lines(node)
+    assert isinstance(node, yaml.MappingNode)
+    return found, node
 
 
 def _step_lines(node: Any) -> dict[str, int]:
@@ -225,59 +281,3 @@ def _steps(node: Any) -> Iterator[tuple[Any, int]]:
         node = next((value for key, value in inside if key.value == name), None)
     if isinstance(node, yaml.SequenceNode):
         yield from zip(node.value, range(1, len(node.value) + 1), strict=True)
-
-
-def _agent(found: Mapping[str, Any]) -> declared.Agent:
-    return declared.Agent(
-        name=found["name"],
-        title=found["title"].strip(),
-        project=found.get("project", ""),
-        provider=found["provider"],
-        model=found.get("model", ""),
-        instructions=found.get("instructions", ""),
-        tools=tuple(found.get("tools", ())),
-        ordered=found.get("ordered", False),
-        approve_plan=found.get("approve_plan", False),
-        budget=found.get("budget", {"steps": 200, "calls": 200}),
-        per_day=found.get("per_day", {}),
-        input_schema=found.get("input", {"type": "object", "properties": {}}),
-        definition=found.get("definition", {}),
-    )
-
-
-def _fits(agent: declared.Agent, lines: Mapping[str, int]) -> None:
-    def refuse(key: str, sentence: str) -> BadAgent:
-        return BadAgent(sentence, line=lines.get(key, 0))
-
-    if not NAME.match(agent.name) or agent.name == "new":
-        raise refuse("name", "a name has small letters, digits and dashes, 80 at most, and isn't “new”.")
-    if not declared.PROJECT.match(agent.project):
-        raise refuse("project", "a project has letters, digits, - and _, 80 at most.")
-    if len(agent.title) > 200 or len(agent.model) > 200:
-        raise refuse("title", "the title or the model has more than 200 characters.")
-    for tool in agent.tools:
-        if not isinstance(tool, str):
-            raise refuse("tools", "each tool is named by a text.")
-        try:
-            tools.get(tool)
-        except tools.UnknownTool as error:
-            raise refuse("tools", str(error)) from error
-    if len(set(agent.tools)) != len(agent.tools):
-        raise refuse("tools", "a tool stands there twice.")
-    for key, limits in (("budget", agent.budget), ("per_day", agent.per_day)):
-        known = [*measures.Measure, *(measures.of_tool(tool) for tool in agent.tools)]
-        for name, limit in limits.items():
-            if name not in known or type(limit) is not int or limit < 0:
-                raise refuse(
-                    key,
-                    f"{', '.join(known)} may be limited, each by a whole number; {name!r} can't be {limit!r}.",
-                )
-    try:
-        registry.get(agent.provider).check(agent.definition, agent.tools)
-        tools.check_steps(agent.definition)
-        registry.check_model(agent.provider, agent.model)
-    except registry.UnknownProvider as error:
-        raise refuse("provider", str(error)) from error
-    except ValueError as error:
-        step = re.match(r"Step (?:'[^']*'|\d+)", str(error))
-        raise refuse(step[0] if step and step[0] in lines else "definition", str(error)) from error
