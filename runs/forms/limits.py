@@ -37,14 +37,14 @@ def read(post: Mapping[str, str]) -> Given:
     base, errors, found = post.get("base", ""), {}, {}
     for name in measures.NOUNS:
         text = texts[name].strip()
-        limit = _limit(text, name)
+        limit = amount(text, name)
         if limit is None:
-            errors[name] = f"The limit of {measures.noun(name)} is {_wanted(name)}"
+            errors[name] = f"The limit of {measures.noun(name)} is {wanted(name)}"
         elif text:
             found[name] = limit
     for line in filter(str.strip, texts[TOOLS].splitlines()):
         tool, equals, text = (part.strip() for part in line.partition("="))
-        limit = _limit(text, "") if text else None
+        limit = amount(text, "") if text else None
         if not (tool and equals) or limit is None:
             errors[TOOLS] = (
                 f"Write one tool on each line, such as email.send = 20; this is none: {line.strip()[:80]}"
@@ -64,13 +64,14 @@ def typed(measure: str, limit: int) -> str:
     return f"{decimal.Decimal(limit).scaleb(-6).normalize():f}"
 
 
-def _limit(text: str, measure: str) -> int | None:
-    """Return the limit; nothing typed and 0 are 0, and None is what isn't one."""
+def amount(text: str, measure: str) -> int | None:
+    """Return the limit that a text names; nothing typed and 0 are 0, and None is what isn't one."""
     if not text or text in {"0", "$0"}:
         return 0
     return amounts.read(text, measure=measure)
 
 
-def _wanted(measure: str) -> str:
+def wanted(measure: str) -> str:
+    """Return what a limit of this measure has to look like."""
     money = measure == measures.Measure.COST
     return "an amount of dollars, such as 25.00." if money else "a whole number, without commas."

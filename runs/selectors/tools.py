@@ -92,6 +92,11 @@ def protection_words(protection: str) -> str:
     return _PROTECTIONS[contract.Protection(protection)] if known else protection
 
 
+def lost_words(tool: contract.Tool) -> str:
+    """Return what happens when the tool's answer is lost."""
+    return "It is read again." if tool.effect == contract.Effect.READ else protection_words(tool.protection)
+
+
 def label(name: str) -> str:
     """Return an argument's name for people."""
     return name.replace("_", " ").strip().capitalize()

@@ -81,17 +81,11 @@ def _line(tool: contract.Tool, *, figures: Mapping[str, int] | None = None, **mo
         title=tool.title or tool.name,
         tier=tool.risk(),
         effect=tools.effect_words(tool.effect, tool=tool.name),
-        lost=_lost(tool),
+        lost=tools.lost_words(tool),
         used=found.get("used", 0),
         failed=found.get("failed", 0),
         **more,
     )
-
-
-def _lost(tool: contract.Tool) -> str:
-    if tool.effect == contract.Effect.READ:
-        return "It is read again."
-    return tools.protection_words(tool.protection)
 
 
 def _declared(tool: contract.Tool) -> tuple[page_models.Fact, ...]:
@@ -99,7 +93,7 @@ def _declared(tool: contract.Tool) -> tuple[page_models.Fact, ...]:
     found = [("What it does to the world", f"It {tools.effect_words(tool.effect, tool=tool.name)}.")]
     if tool.open_world:
         found.append(("Reach", "It reaches what nobody here has named one by one, such as the web."))
-    found.append(("When its answer is lost", _lost(tool)))
+    found.append(("When its answer is lost", tools.lost_words(tool)))
     if tool.effect != contract.Effect.READ:
         if tool.protection == contract.Protection.IDEMPOTENT:
             window = words.span(int(tool.key_window.total_seconds()))

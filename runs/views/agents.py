@@ -11,13 +11,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from runs import inputs, models, rights
+from runs.forms import agent_fields, decisions
 from runs.forms import agents as forms
-from runs.forms import decisions
 from runs.forms import starts as starts_form
-from runs.selectors import agents_page
+from runs.selectors import agent_choices, agents_page
 from runs.transitions import agents as transitions
 from runs.transitions import refusals, starts
 from runs.views import doors
+
+_SETTINGS = ("max_tokens", "window", "temperature", "base_url", "key", "stream", "facts")
+"""The settings of a model that are unfolded where one of them says something."""
 
 
 @require_safe
@@ -44,7 +47,7 @@ def agent(request: doors.Request, name: str) -> HttpResponse:
 @doors.allowed(rights.Act.AGENTS)
 def new(request: doors.Request) -> HttpResponse:
     """Show the text of a new agent; a POST makes it."""
-    given = forms.read(request.POST.dict()) if request.method == "POST" else forms.begin(None, base=0)
+    given = forms.read(dict(request.POST.lists())) if request.method == "POST" else forms.begin(None, base=0)
     return _edited(request, given, row=None)
 
 
@@ -54,7 +57,7 @@ def edit(request: doors.Request, name: str) -> HttpResponse:
     """Show the newest version's text to be changed; a POST makes a version of it: 422 and 409 keep what was typed."""
     row = _row(request, name)
     if request.method == "POST":
-        return _edited(request, forms.read(request.POST.dict(), name=name), row=row)
+        return _edited(request, forms.read(dict(request.POST.lists()), name=name), row=row)
     latest = agents_page.newest(row)
     return _edited(request, forms.begin(latest.declared(), base=latest.number), row=row)
 
@@ -128,8 +131,7 @@ def _row(request: doors.Request, name: str) -> models.Agent:
 
 
 def _edited(request: doors.Request, given: forms.Given, *, row: models.Agent | None) -> HttpResponse:
-    wanted = request.method == "POST" and given.act != forms.LIVE
-    if given.agent is None or not wanted:
+    if given.agent is None or given.act not in {forms.SAVE, forms.TRY}:
         return _draw(request, given, row, status=422 if given.errors else 200)
     try:
         version = transitions.save(
@@ -140,14 +142,26 @@ def _edited(request: doors.Request, given: forms.Given, *, row: models.Agent | N
             by=doors.actor(request),
         )
     except refusals.Invalid as refusal:
-        where = "reason" if not given.reason.strip() else "text"
+        where = "reason" if not given.reason.strip() else "text" if given.tab == forms.YAML else ""
         return _draw(request, replace(given, errors={where: refusal.message}), row, status=422)
     except refusals.Stale as refusal:
         rebased = given if row is None else replace(given, base=agents_page.newest(row).number)
         return _draw(request, rebased, row, status=409, conflict=refusal.message)
-    used = "New runs start on it." if given.act == forms.SAVE else "It can be tried out as a dry run."
-    messages.success(request, f"Version {version.number} of {version.agent.name} is kept. {used}")
-    return doors.lead(request, f"{reverse('agent', args=[version.agent.name])}?version={version.number}")
+    return _kept(request, version, tried=given.act == forms.TRY)
+
+
+def _kept(request: doors.Request, version: models.AgentVersion, *, tried: bool) -> HttpResponse:
+    """Lead on to the version: to its dry run, if it was kept to be tried out by somebody who may start one."""
+    name, number = version.agent.name, version.number
+    used = (
+        "New runs start on it."
+        if version.agent.current_id == version.pk
+        else "New runs go on with the version in use."
+    )
+    messages.success(request, f"Version {number} of {name} is kept. {used}")
+    if tried and rights.may(request.user.roles(), rights.Act.START):
+        return doors.lead(request, reverse("agent-try", args=[name, number]))
+    return doors.lead(request, f"{reverse('agent', args=[name])}?version={number}")
 
 
 def _draw(
@@ -162,15 +176,35 @@ def _draw(
     part = ""
     if request.htmx and request.method == "POST":
         part = "#notes" if given.act == forms.LIVE else "#form"
+    changes = agents_page.changed(before.declared(), given.agent) if before and given.agent else ()
+    same = before is not None and given.agent is not None and not changes
     context = {
         "section": "agents",
         "form": given,
         "row": row,
         "before": before,
-        "changes": agents_page.changed(before.declared(), given.agent) if before and given.agent else (),
-        "tools": agents_page.installed(),
+        "changes": changes,
+        "drawn": "opened" if request.method != "POST" else "same" if same else "draft",
         "conflict": conflict,
         "place": reverse("agent-edit", args=[row.name]) if row is not None else reverse("agent-new"),
         "live": part == "#notes",
     }
+    if given.form is not None:
+        context |= _choices(request, given.form, row)
+    else:
+        context["tools"] = agents_page.installed()
     return render(request, f"agent_edit.html{part}", context, status=status)
+
+
+def _choices(
+    request: doors.Request, form: agent_fields.AgentForm, row: models.Agent | None
+) -> dict[str, object]:
+    provider, vendor = form.texts.get("provider", ""), form.texts.get("vendor", "")
+    known = {value for value, _ in agent_choices.VENDORS}
+    return {
+        "choices": agent_choices.choices(request.user, form.tools or (), agent=row.name if row else ""),
+        "limits": agent_choices.LIMITS,
+        "vendors": (*agent_choices.VENDORS, *(() if vendor in known else ((vendor, "Choose…"),))),
+        "providers": [one for one in agent_choices.PROVIDERS if one[0] != "replay" or provider == "replay"],
+        "more": any(form.texts.get(name) for name in _SETTINGS),
+    }

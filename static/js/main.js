@@ -23,6 +23,7 @@ const rare = {
   "form[data-passkey]": () => import("./passkey.js"),
   "[data-plan-list]": () => import("./plan.js"),
   "form[data-undo]": () => import("./undo.js"),
+  "form[data-whole]": () => import("./whole.js"),
 };
 async function join(mark) {
   const wanted = rare[mark];

@@ -15,6 +15,7 @@ from runs.engine import advance, verifier
 from runs.transitions import agents, refusals, starts
 from runs.transitions.actor import Actor
 from tests import factories
+from tests.pages.plain import Visitor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = agent_files.BEGIN
@@ -148,3 +149,47 @@ def test_files_are_checked_applied_and_exported_and_a_bad_one_keeps_all_out(
     good.write_text(TEXT.replace("tools: []", "tools: [email.send]"))
     with pytest.raises(management.CommandError, match="may not change agents"):
         say("apply", str(good), "--by", who.operator.username, "--reason", "x")
+
+
+def test_who_has_never_seen_yaml_makes_an_agent_that_a_model_drives(who: factories.People) -> None:
+    """By the form's labels alone, without scripts: two tools, a budget, a field; tried out, changed, put in use."""
+    ada = Visitor(who.admin).go(reverse("agents")).follow("New agent")
+    ada.send("Keep it and try it out", status=422)
+    assert "Fill in the title." in ada.words
+    ada.send("Add a field to the input", {"Title": "Reminders", "A model": True, "Read a CSV file": True})
+    ada.send("Add a field to the result", {"Label": "Customer", "Needed": True, "Turns: One run": "a few"})
+    assert "Please check this" not in ada.words  # that is for who wants to keep it
+    given = {"Whose model": "Anthropic", "Model": "claude-small", "Send an e-mail": True, "Why": "New."}
+    ada.send("Keep it and try it out", given, status=422)
+    assert "The limit of turns is a whole number, without commas." in ada.words
+    ada.send("YAML").send("Form", {"The agent, as YAML": _typed(ada, "# Ours.\n")})
+    limits = {"Turns: One run": "12", "Dollars: One run": "2.50", "Dollars: All its runs in a day": "20"}
+    more = {"Calls of one tool: One run": "email.send = 3", "Instructions": "Remind them."}
+    ada.send("Keep it and try it out", limits | more)
+    assert ada.place == reverse("agent-try", args=["reminders", 1])
+    row = models.Agent.objects.get(name="reminders")
+    assert row.current is not None
+    assert agent_files.contents(row.current.declared()) == {
+        "name": "reminders", "title": "Reminders", "provider": "llm", "model": "anthropic:claude-small",
+        "instructions": "Remind them.", "tools": ["files.read_csv", "email.send"],
+        "budget": {"steps": 12, "calls": 100, "cost_micro": 2_500_000, "calls:email.send": 3},
+        "per_day": {"cost_micro": 20_000_000},
+        "input": {"type": "object", "additionalProperties": False, "required": ["customer"],
+                  "properties": {"customer": {"type": "string", "title": "Customer"}}},
+        "definition": {},
+    }  # fmt: skip
+    ada.send("Start", {"Customer": "Ann"})
+    assert models.Run.objects.get().mode == "dry_run"
+    ada.go(reverse("agent-edit", args=["reminders"])).send(
+        "Keep it and put it in use", {"Its plan first": True, "Why": "Safer."}
+    )
+    row = models.Agent.objects.get(name="reminders")
+    assert row.current is not None
+    assert (row.current.number, row.current.declared().approve_plan) == (2, True)
+    verifier.verify()
+
+
+def _typed(visitor: Visitor, before: str) -> str:
+    """Return the YAML on the page with something typed above it."""
+    area = next(part for part in visitor.page.all("textarea") if part.get("name") == "text")
+    return before + "".join(str(part) for part in area.parts).removeprefix("\n")

@@ -57,7 +57,7 @@ def test_each_page_keeps_its_budget(who: factories.People, sit: Sit) -> None:
         "/reviews/batch/?review=" + "&review=".join(map(str, letters)), "/runs/", "/effects/", run, f"{run}plan/",
         f"{run}plan/edit/", f"{run}effects/", f"{run}usage/", f"{run}checkpoints/2/", f"{run}diff/?a=1&b=4", log,
         f"{log}transcript/", f"{log}checkpoints/", f"{log}?only=failures", f"/runs/{failed.pk}/redrive/",
-        f"/compare/?a={failed.pk}&b={again.pk}",
+        f"/compare/?a={failed.pk}&b={again.pk}", "/agents/new/",
     ]  # fmt: skip
     desk = sit(who.admin, **WIDE)
     found = []
