@@ -17,6 +17,7 @@ _NO_DATABASE = frozenset(
     {"check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages",
      "makemigrations", "test", "version"}
 )  # fmt: skip
+_BRINGS_TABLES = "restore"
 _START_WITHIN = 30.0
 
 
@@ -66,7 +67,7 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
             if not allowed:
                 raise env.EnvError(f"No PostgreSQL answers in {str(folder.run)!r}; start manage.py up first.")
             try:
-                stack.enter_context(_own_server(folder, handle))
+                stack.enter_context(_own_server(folder, handle, tables=command != _BRINGS_TABLES))
             except lock.Held as error:
                 if time.monotonic() > end:
                     raise env.EnvError(
@@ -79,7 +80,7 @@ def _database(command: str, arguments: list[str], *, allowed: bool) -> Iterator[
 
 
 @contextlib.contextmanager
-def _own_server(folder: folders.Folder, handle: int) -> Iterator[None]:
+def _own_server(folder: folders.Folder, handle: int, *, tables: bool) -> Iterator[None]:
     """PostgreSQL for as long as this command, and others that found it meanwhile, need it."""
 
     def say(line: str) -> None:
@@ -93,6 +94,8 @@ def _own_server(folder: folders.Folder, handle: int) -> Iterator[None]:
             processes.note(folder, server.name, process.pid)
             try:
                 _until_usable(folder, server, process)
+                if tables:
+                    _make_tables(folder)
             except BaseException:
                 processes.stop(process, server, within=10)
                 raise
@@ -113,6 +116,9 @@ def _until_usable(
             raise env.EnvError(f"PostgreSQL does not come up; see {server.log}.")
         time.sleep(0.02)
     postgres.make_database(folder.database_url)
+
+
+def _make_tables(folder: folders.Folder) -> None:
     if postgres.has_tables(folder.database_url):
         return
     made = subprocess.run(

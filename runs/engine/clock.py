@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 
 from runs import hints
-from runs.engine import advance, delivering, heads, zombies
+from runs.engine import advance, delivering, heads, origin, zombies
 from runs.transitions import (
     api_calls,
     attempts,
@@ -82,6 +82,7 @@ def run(*, stopping: Callable[[], bool]) -> None:
         began = time.monotonic()
         try:
             close_old_connections()
+            origin.ensure()  # pages say that a database was restored, even where no run is due
             if began >= looked + DAY_LOOK:
                 clocks.wake_new_day()
                 api_calls.forget()

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from runs import hints, lifecycle, models, points, telling
-from runs.engine import advance, outside
+from runs.engine import advance, origin, outside
 from runs.notices import mail, slack, webhooks
 from runs.notices.failing import NotTaken
 from runs.transitions import clock_time, endpoints, notices
@@ -59,6 +59,7 @@ def tell(*, stopping: Callable[[], bool]) -> int:
 def work(*, stopping: Callable[[], bool], most: int = 50) -> int:
     """Return how many messages were tried: those that are due, for a slice of time at most."""
     close_old_connections()
+    origin.ensure()  # a copy tells nobody anything, even where no run is due
     end = time.monotonic() + settings.CKPTSITE["SLICE"]
     done = 0
     while done < most and time.monotonic() < end and not stopping() and notices.due():

@@ -51,6 +51,12 @@ def found(origin: str, *, why: str) -> bool:
     return news
 
 
+def keys_fit() -> bool:
+    """Return whether the audit chain was sealed with the key that this process has, as far as it holds anything."""
+    first = models.AuditEvent.objects.order_by("seq").first()
+    return first is None or first.hash == audit.expected_hash(first)
+
+
 @attempts.noted("database.release", "installation")
 def release(*, reason: str, by: Actor) -> None:
     """Let effects start again. Refuses NotYours, Invalid without a reason, and Stale when nothing is to be released.
@@ -71,14 +77,18 @@ def release(*, reason: str, by: Actor) -> None:
         audit.append(
             "database.released", actor=by, subject="installation", content={"reason": reason.strip()}
         )
+    switches.wake()
 
 
 def suspect(action: models.Action, restored_at: datetime.datetime | None) -> bool:
     """Return whether an approved action may have been sent already, from a part of the history that was lost.
 
-    It existed when the database was found restored, and no intent has been written for it since.
+    Its work began before the database was found restored, and no intent has been written for it since. It need not
+    have been proposed by then: the work may have come to it, and further, in what was lost.
     """
-    if restored_at is None or action.created_at > restored_at or action.status != lifecycle.Action.APPROVED:
+    if restored_at is None or action.status != lifecycle.Action.APPROVED:
+        return False
+    if action.created_at > restored_at and _began(action) > restored_at:
         return False
     since = models.Entry.objects.filter(
         run=action.run_id,
@@ -90,11 +100,22 @@ def suspect(action: models.Action, restored_at: datetime.datetime | None) -> boo
     return not any(entry.content["call"] == call for entry in since)
 
 
-def assume_sent(*, intent_of: models.Action) -> None:
+def assume_sent(*, intent_of: models.Action, restored_at: datetime.datetime) -> None:
     """Let an intent just written stand for one that the lost part of the history may have held.
 
-    It may have been sent as early as the action could be, so that is what the key's window counts from.
+    It may have been sent as early as the action could be, so that is what the key's window counts from: since it was
+    made, or since the last that is known of its run from before, where it was made anew.
     """
     assert intent_of.occurrence is not None
-    intent_of.occurrence.first_sent_at = intent_of.created_at
+    earliest = intent_of.created_at
+    if earliest > restored_at:
+        known = models.Entry.objects.filter(run=intent_of.run_id, created_at__lte=restored_at)
+        last = known.order_by("-position").values_list("created_at", flat=True).first()
+        earliest = last or _began(intent_of)
+    intent_of.occurrence.first_sent_at = earliest
     intent_of.occurrence.save(update_fields=["first_sent_at"])
+
+
+def _began(action: models.Action) -> datetime.datetime:
+    """Return when the first run of its lineage was started."""
+    return models.Run.objects.values_list("root__created_at", flat=True).get(pk=action.run_id)

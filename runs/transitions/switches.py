@@ -137,7 +137,7 @@ def _throw(what: str, *, on: bool, reason: str, by: Actor) -> None:
     if on:
         interrupt("switch", by)  # also when it stood already: whoever set it may have died before this
     else:
-        _wake()
+        wake()
 
 
 def _entitled(by: Actor) -> None:
@@ -156,7 +156,7 @@ def interrupt(why: str, by: Actor) -> None:
                 inbox.leave(run, models.Fact.Kind.WAKE, {"reason": why}, by=by.user, mover="P")
 
 
-def _wake() -> None:
+def wake() -> None:
     """Let the runs that slept under a switch be looked at now; those that sleep under another lie down again."""
     with committing("switch_wake"):
         sleeping = models.Run.objects.filter(status=lifecycle.Run.QUEUED, reason="switch")

@@ -9,6 +9,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class Site:
     def __init__(self, root: Path) -> None:
         self.folder = folders.Folder(root)
         folders.make(self.folder)
+        self.database_url = self.folder.database_url
         self.gates = root / "gates"
         self.gates.mkdir(exist_ok=True)
         self.running: dict[str, tuple[subprocess.Popen[bytes], processes.Program]] = {}
@@ -77,22 +79,34 @@ class Site:
             return valkey.program(self.folder)
         setting = children.Setting(
             folder=self.folder,
-            database_url=self.folder.database_url,
+            database_url=self.database_url,
             redis_url=self.folder.redis_url,
             port=8000,
             listener=-1,
         )
         program = {"worker": children.worker, "clock": children.clock}[name](setting)
         command = ["12" if part == "2" else part for part in program.command]
-        extra = {
+        environment = {**program.environment, **self.ours()}
+        return dataclasses.replace(program, command=tuple(command), environment=environment)
+
+    def ours(self) -> dict[str, str]:
+        """What a process of this site is told beside what `up` would tell it."""
+        return {
             "DJANGO_SETTINGS_MODULE": "tests.kills.settings",
             "CKPTSITE_KEY_HMAC": settings.KEY_HMAC.decode(),
             "CKPTSITE_AUDIT_HMAC": settings.AUDIT_HMAC.decode(),
             gates.FOLDER: str(self.gates),
         }
-        return dataclasses.replace(
-            program, command=tuple(command), environment={**program.environment, **extra}
-        )
+
+    def manage(self, *arguments: str) -> tuple[int, str]:
+        """Run a management command on the site's database; its exit code and all that it says."""
+        given = {"CKPTSITE_DATA": str(self.folder.root), "DATABASE_URL": self.database_url, **self.ours()}
+        done = subprocess.run(
+            [sys.executable, str(children.BASE_DIR / "manage.py"), *arguments],
+            env={**os.environ, **given},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout
 
     def start(self, *names: str) -> None:
         """Start these, all at once, and wait until those that say so are ready."""
@@ -167,7 +181,7 @@ class Site:
 
 def people() -> None:
     """Make the two accounts that the tests act as, and the agent with the unprotected tool."""
-    for name in ("operator", "reviewer"):
+    for name in ("operator", "reviewer", "admin"):
         user, _ = models.User.objects.get_or_create(username=name, password="!")
         user.groups.set(Group.objects.filter(name=name))
     seed.register(WIRE)

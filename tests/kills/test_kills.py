@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import tempfile
 import time
 from collections import Counter
@@ -16,7 +17,10 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
 from django.db import connection, connections
+from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
 
 from ckptsite import addresses
@@ -61,7 +65,7 @@ def here(site: Site) -> Iterator[None]:
 
     Its own hints would go to another Valkey; the clock finds the work without them.
     """
-    address = addresses.database(site.folder.database_url).django()
+    address = addresses.database(site.database_url).django()
     connection.close()
     with (
         mock.patch.dict(connections["default"].settings_dict, address),
@@ -218,3 +222,63 @@ def test_postgresql_may_stop_at_once_in_the_middle_of_anything(site: Site) -> No
     site.start("postgres")
     assert sites.finished(site, list(runs.values()), within=60) == {"succeeded": len(runs)}
     proven(site, list(runs.values()))
+
+
+def test_1_13_a_backup_made_while_workers_work_is_restored_and_nothing_is_done_twice(
+    site: Site, client: Client, tmp_path: Path
+) -> None:
+    """What was approved, under way or asked at the backup was done after it; restored, it is looked up or asked."""
+    points = ("intent.before", "mail.before")
+    runs = {point: sites.start_invoices() for point in points}
+    for point, run in runs.items():
+        site.arm(run, point)
+    held(site, runs)
+    lines = [sites.start_wire()]
+    site.arm(lines[0], "intent.before")
+    held(site, {"intent.before": lines[0]})
+    lines.append(sites.start_wire())
+    waiting.until(lambda: models.Review.objects.filter(run=lines[1], status="open").exists(), within=20)
+    everything = [*runs.values(), *lines]
+    before = site.letters(), site.fees(), site.lines()
+    file = tmp_path / "backup"
+    code, said = site.manage("backup", str(file))
+    assert code == 0, said
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    site.open()
+    assert sites.finished(site, everything, within=60) == {"succeeded": len(everything)}
+    proven(site, everything)
+    world = site.letters(), site.fees(), site.lines()
+    assert all(len(after) > len(then) for after, then in zip(world[1:], before[1:], strict=True))
+    for name in ("worker", "clock"):
+        site.kill(name)
+    with restored(site), here(site):
+        code, said = site.manage("restore", str(file))
+        assert code == 0, said
+        assert site.manage("drain")[0] == 0  # whatever is due is taken up
+        assert (site.letters(), site.fees(), site.lines()) == world
+        client.force_login(models.User.objects.get(username="reviewer"), settings.AUTHENTICATION_BACKENDS[0])
+        assert "It was restored from the backup" in client.get("/inbox/").content.decode()
+        call_command("release_restored", by="admin", reason="the old one is off")
+        site.start("worker", "clock")
+        assert sites.finished(site, everything, within=90) == {"succeeded": len(everything)}
+        assert (site.letters(), site.fees(), site.lines()) == world
+        asked = models.Review.objects.filter(kind="in_doubt", run__in=lines)
+        assert asked.count() == len(lines)  # nobody can ask the wire, so people were
+        verifier.verify()
+        for name in ("worker", "clock"):
+            site.kill(name)
+
+
+@contextlib.contextmanager
+def restored(site: Site) -> Iterator[None]:
+    """An empty database in the same server, which the site works on meanwhile."""
+    first = site.database_url
+    site.database_url = first.replace("/ckptsite?", "/restored?")
+    try:
+        postgres.make_database(site.database_url)
+        yield
+    finally:
+        with postgres.connect(first) as server:
+            server.autocommit = True
+            server.execute("DROP DATABASE IF EXISTS restored WITH (FORCE)")
+        site.database_url = first

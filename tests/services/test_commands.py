@@ -34,16 +34,25 @@ def manage(*arguments: str, data: Path, **environment: str) -> tuple[int, str, s
     return process.returncode, out, errors
 
 
-def test_two_commands_share_a_database_that_ends_with_them(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    counting = "from runs.models import User; print(User.objects.count(), 'users')"
-    both = [start("shell", "--verbosity=0", "-c", counting, data=data) for _ in range(2)]
+COUNTING = "from runs.models import User; print(User.objects.count(), 'users')"
+
+
+def test_two_commands_share_a_database_that_ends_with_them_and_may_be_backed_up(tmp_path: Path) -> None:
+    data, other, file = tmp_path / "data", tmp_path / "other", tmp_path / "backup"
+    both = [start("shell", "--verbosity=0", "-c", COUNTING, data=data) for _ in range(2)]
     said = [process.communicate(timeout=90) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert [out for out, _ in said] == ["0 users\n"] * 2
     folder = folders.Folder(data)
     assert not postgres.answers(folder.database_url)
     assert list(folder.pids.iterdir()) == []
+    code, out, errors = manage("backup", str(file), data=data)
+    assert (code, out.startswith(f"Written: {file} (")) == (0, True), errors
+    code, out, errors = manage("restore", str(file), data=other)
+    assert (code, out.startswith("Restored. No effect starts in it")) == (0, True), errors
+    code, out, errors = manage("restore", str(file), data=other)
+    assert (code, errors.startswith("CommandError: The database has tables already.")) == (1, True), errors
+    assert not postgres.answers(folders.Folder(other).database_url)
 
 
 def test_without_services_one_line_says_so(tmp_path: Path) -> None:

@@ -117,12 +117,13 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             why = "it was done before, and may be done once more only if a person says so"
             _not_now(work, action, review, why, wish)
             return None
-        assumed = wish.hands_to is None and restores.suspect(action, installation.restored_at)
+        lost = installation.restored_at
+        assumed = wish.hands_to is None and restores.suspect(action, lost)
         begun = start(work, action, review, wish, found)
         if wish.hands_to is not None:
             handing.begin(work, action, wish.hands_to, before)
-        if assumed:
-            restores.assume_sent(intent_of=action)
+        if assumed and lost is not None:
+            restores.assume_sent(intent_of=action, restored_at=lost)
             return None  # nothing is sent: what came of it is found out first
         return begun.intent()
 
