@@ -1,14 +1,17 @@
 """Is this process alive, and does the site get its work done? Asked by supervisors and load balancers."""
 
+import secrets
 import threading
 import time
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.db import DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from runs.selectors import readiness
+from runs import live
+from runs.selectors import exposition, gauges, readiness
 
 KEEP = 1.0
 """Seconds for which one look answers everybody who asks: nobody signs in for it, so asking often must cost nothing."""
@@ -37,6 +40,27 @@ def readyz(_request: HttpRequest) -> HttpResponse:
         "broker": {"ok": found.broker, "needed": readiness.broker_needed()},
     }
     return JsonResponse(told, status=200 if found.ready else 503)
+
+
+@never_cache
+@require_safe
+def metricsz(request: HttpRequest) -> HttpResponse:
+    """The site's figures for Prometheus, to who has the token; there is no such page where none is set.
+
+    503 when the database doesn't answer.
+    """
+    wanted = settings.CKPTSITE_METRICS_TOKEN
+    if not wanted:
+        raise Http404
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not secrets.compare_digest(given.encode(), wanted.encode()):
+        return HttpResponse("A token is needed.\n", status=401, headers={"WWW-Authenticate": "Bearer"})
+    try:
+        return HttpResponse(
+            exposition.text(gauges.look(), streams=live.streams()), content_type=exposition.TYPE
+        )
+    except DatabaseError:
+        return HttpResponse("The database doesn't answer.\n", status=503, content_type="text/plain")
 
 
 def _looked() -> readiness.Readiness:

@@ -234,6 +234,8 @@ CKPTSITE_AUDIT_HEADS_MAIL = env.text(
 )  # a mailbox that the head is sent to as well
 
 CKPTSITE: dict[str, float] = times.TIMES  # in seconds, and a few counts
+# Who has it may read the site's figures at /metricsz, as Prometheus does.
+CKPTSITE_METRICS_TOKEN = env.text("CKPTSITE_METRICS_TOKEN")
 CKPTSITE_API_RATE = env.integer("CKPTSITE_API_RATE", 600, minimum=1)  # requests a minute, for each token
 # Requests a minute to pages: of one person, and from one address whoever it is.
 CKPTSITE_PAGE_RATE = env.integer("CKPTSITE_PAGE_RATE", 1200, minimum=1)

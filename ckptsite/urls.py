@@ -44,6 +44,7 @@ from runs.views import (
     sign_in,
     slack,
     switches,
+    system,
     team,
     tools,
 )
@@ -129,6 +130,7 @@ urlpatterns = [
     path("mcp/<str:server>/look/", mcp.look, name="mcp-look"),
     path("mcp/<int:tool_id>/accept/", mcp.accept, name="mcp-accept"),
     path("switches/", switches.switches, name="switches"),
+    path("system/", system.system, name="system"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<str:name>/", tools.tool, name="tool"),
     path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),
@@ -166,6 +168,7 @@ urlpatterns = [
     path("join/<str:secret>/", team.join, name="join"),
     path("api/v1/", api.urls),
     path("healthz", health.healthz, name="healthz"),
+    path("metricsz", health.metricsz, name="metricsz"),
     path("readyz", health.readyz, name="readyz"),
     path("admin/login/", accounts.admin_login),
     path("admin/", admin.site.urls),

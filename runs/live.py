@@ -212,3 +212,8 @@ _hubs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = weakref.WeakK
 def _hub() -> Hub:
     """Return this event loop's hub."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
+def streams() -> int:
+    """Return how many pages listen to this process."""
+    return sum(len(hub) for hub in list(_hubs.values()))

@@ -37,6 +37,7 @@ class Act(StrEnum):
     PEOPLE = "people"
     BREAK_GLASS = "break_glass"
     NOTICES = "notices"
+    SYSTEM = "system"
 
 
 _TABLE: dict[Act, frozenset[str]] = {
@@ -63,6 +64,7 @@ _TABLE: dict[Act, frozenset[str]] = {
     Act.PEOPLE: frozenset({ADMIN}),
     Act.BREAK_GLASS: frozenset({ADMIN}),
     Act.NOTICES: frozenset({ADMIN}),
+    Act.SYSTEM: frozenset({OPERATOR, AUDITOR, ADMIN}),
 }
 
 MACHINE_ACTS = frozenset({Act.VIEW, Act.START, Act.PAUSE, Act.STOP})

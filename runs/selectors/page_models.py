@@ -31,6 +31,7 @@ class Shell:
     can_start: bool
     is_admin: bool = False
     can_audit: bool = False
+    can_system: bool = False
     can_switch: bool = False
     can_tell: bool = False
     limited: bool = False  # to some agents

@@ -23,6 +23,7 @@ def shell(viewer: deciding.Viewer) -> page_models.Shell:
         can_start=viewer.may(rights.Act.START),
         is_admin=viewer.user.is_staff and viewer.may(rights.Act.PEOPLE),
         can_audit=viewer.may(rights.Act.AUDIT),
+        can_system=viewer.may(rights.Act.SYSTEM),
         can_switch=viewer.may(rights.Act.SWITCH),
         can_tell=viewer.may(rights.Act.NOTICES),
         unread=row.unread if row is not None else 0,

@@ -37,6 +37,7 @@ OWN = {
     "home",
     "healthz",
     "readyz",
+    "metricsz",
 }
 SIGN_IN = ("account_", "mfa_")
 """Routes that change nothing but one's own."""

@@ -117,7 +117,14 @@ def test_every_page(who: factories.People, house: factories.House, sit: Sit) -> 
     paths += ["/runs/redrive/", f"/runs/redrive/?cause={causes.key(house.failed.error)}"]
     paths += ["/metrics/", "/audit/", "/audit/?refused=1", f"/runs/{house.done.pk}/dossier/"]
     paths += ["/policies/", "/policies/edit/", "/switches/", "/team/", f"/team/{who.viewer.pk}/"]
-    paths += ["/budgets/", "/budgets/everybody/", "/budgets/agents/receivables/", "/secrets/", "/mcp/"]
+    paths += [
+        "/budgets/",
+        "/budgets/everybody/",
+        "/budgets/agents/receivables/",
+        "/secrets/",
+        "/mcp/",
+        "/system/",
+    ]
     paths += ["/agents/", "/agents/receivables/", "/agents/receivables/1/try/", "/agents/new/"]
     paths += [f"/agents/{factories.remembered(who.operator).agent.name}/memory/"]
     paths += ["/tools/", "/tools/world.look/", "/tools/http.request/"]

@@ -14,9 +14,9 @@ MAY: dict[str, set[Act]] = {
     "reviewer": {Act.VIEW, Act.DECIDE, Act.PAUSE, Act.STOP, Act.UNDO, Act.VERIFY},
     "operator": {
         Act.VIEW, Act.START, Act.REDRIVE, Act.PAUSE, Act.RESUME, Act.STOP, Act.UNDO, Act.ANSWER_FAILURE,
-        Act.RAISE_BUDGET, Act.EDIT_PLAN, Act.VERIFY, Act.MEMORY,
+        Act.RAISE_BUDGET, Act.EDIT_PLAN, Act.VERIFY, Act.MEMORY, Act.SYSTEM,
     },
-    "auditor": {Act.VIEW, Act.AUDIT, Act.VERIFY},
+    "auditor": {Act.VIEW, Act.AUDIT, Act.VERIFY, Act.SYSTEM},
     "admin": set(Act),
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ OPEN_TO_ALL = {
     "logout": 405,
     "healthz": 200,
     "readyz": 503,  # no clock is running
+    "metricsz": 404,  # there is no token for it
     "home": 302,
     "setup": 404,
     "join": 404,
@@ -149,6 +150,8 @@ def expected(name: str, role: str) -> int:
         and role in SEEING
     ):
         return 200 if role in {"operator", "admin"} else 403
+    if name == "system" and role in SEEING:
+        return 200 if role in {"operator", "auditor", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403
     if (

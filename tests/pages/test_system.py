@@ -1,0 +1,131 @@
+"""Whether the site does its work: a page for who operates it, and figures for Prometheus."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import pytest
+from django.db import OperationalError
+from django.db.models import Count, F
+from django.test import Client
+from django.urls import reverse
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from runs import hints, models
+from runs.selectors import gauges
+from runs.transitions import switches, team
+from runs.transitions.actor import Actor
+from tests import factories
+from tests.pages.conftest import As
+from tests.pages.test_pages import text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TOKEN = "scrape-me-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test found isn't told in the next."""
+    monkeypatch.setattr(gauges, "KEEP", 0.0)
+    monkeypatch.setitem(hints._quiet, "until", 0.0)
+
+
+def checks(client: Client) -> dict[str, str]:
+    """Return what the page says of each thing, with a mark before what needs attention."""
+    page = client.get(reverse("system")).content.decode()
+    rows = re.findall(
+        r'<span class="found tone-(\w+)">.*?</svg>\s*(\w+).*?<td[^>]*>(.*?)</td>', page, re.DOTALL
+    )
+    words = {name: (state, " ".join(re.sub(r"<[^>]+>", " ", said).split())) for state, name, said in rows}
+    return {name: said if state == "good" else f"{state}: {said}" for name, (state, said) in words.items()}
+
+
+def test_each_thing_says_how_it_stands_and_what_to_do(who: factories.People, as_: As) -> None:
+    """No worker and no clock are connected here; a run is due for an hour, a worker was lost, all is paused."""
+    client = as_(who.operator)
+    found = checks(client)
+    assert found["Work"] == "No run waits for a worker."
+    assert found["Workers"].startswith("bad: None is connected. Nothing is carried out until one is started")
+    assert found["Clock"].startswith("bad: None is connected.")
+    assert re.fullmatch(r"It answers; \d+ wake-ups? waits? there\.", found["Broker"])
+    assert found["Database"].startswith("PostgreSQL ")
+    assert (found["Questions"], found["Switches"]) == ("Nobody is asked anything.", "Nothing is paused.")
+    due, lost = (factories.demo_run(who.operator) for _ in range(2))
+    hour = datetime.timedelta(hours=1)
+    models.Run.objects.filter(pk=due.pk).update(wake_at=F("wake_at") - hour)
+    models.Run.objects.filter(pk=lost.pk).update(
+        status="running", lease_until=F("wake_at") - hour, wake_at=None, fence=1, attempts=2
+    )
+    review = factories.held(who.operator)
+    models.Review.objects.filter(pk=review.pk).update(due_at=F("opened_at") - hour)
+    found = checks(client)
+    assert found["Work"].startswith("bad: 2 runs wait for a worker, the oldest for 60 min.")
+    assert found["Claims"].startswith(
+        "bad: 1 run is at work; of 1 the worker was lost, of the first 60 min ago."
+    )
+    assert found["Questions"] == "ask: 1 is open; 1 is overdue."
+    assert reverse("run", args=[lost.pk]) in client.get(reverse("system")).content.decode()
+    assert "9 things" not in text(client, reverse("system"))
+    assert "need attention." in text(client, f"{reverse('system')}?part=state")
+    switches.pause_all(True, by=Actor(user=who.admin), reason="A look.")
+    found = checks(client)
+    assert found["Work"].startswith("ask: Nothing is taken up: everything is paused,")
+    assert found["Switches"].startswith("ask: Paused: ")
+
+
+def test_it_costs_the_same_whatever_is_stored(
+    who: factories.People, house: factories.House, as_: As, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Twelve statements for a look, which answers everybody for a second."""
+    with django_assert_num_queries(12):
+        gauges.find()
+
+
+def test_who_is_limited_to_some_agents_sees_nothing_of_the_others(who: factories.People, as_: As) -> None:
+    factories.demo_run(who.operator)
+    team.set_scope(f"user {who.operator.pk}", ["receivables"], by=Actor(user=who.admin))
+    assert as_(who.operator).get(reverse("system")).status_code == 403
+
+
+def test_a_database_that_is_away_is_said(
+    who: factories.People, as_: As, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    def away() -> gauges.Gauges:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(gauges, "find", away)
+    settings.CKPTSITE_METRICS_TOKEN = TOKEN
+    assert "The database doesn't answer" in scraped(503)
+    assert "nothing is lost meanwhile" in text(as_(who.operator), reverse("system"))
+
+
+def scraped(status: int = 200, token: str = TOKEN) -> str:
+    response = Client().get(reverse("metricsz"), headers={"Authorization": f"Bearer {token}"})
+    assert response.status_code == status
+    assert "no-store" in response["Cache-Control"]
+    return response.content.decode()
+
+
+def test_prometheus_reads_figures_and_nothing_of_the_work(house: factories.House, settings: Settings) -> None:
+    assert Client().get(reverse("metricsz")).status_code == 404
+    settings.CKPTSITE_METRICS_TOKEN = TOKEN
+    for wrong in ("", "scrape-me", f"{TOKEN}x", "ä"):
+        scraped(401, token=wrong)
+    told = scraped()
+    found = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(told)
+        for sample in family.samples
+    }
+    by_status = dict(models.Run.objects.order_by().values_list("status").annotate(Count("pk")))
+    assert found["ckptsite_runs_open", "waiting"] == by_status["waiting"]
+    assert found["ckptsite_runs_ended_last_hour", "succeeded"] == by_status["succeeded"]
+    assert found["ckptsite_questions_open", "2", "action"] >= 1
+    assert found["ckptsite_connections", "worker"] == 0
+    assert found["ckptsite_broker_up",] == 1.0
+    assert found["ckptsite_database_bytes",] > 1_000_000
+    for run in house.runs:
+        assert run.title not in told
