@@ -30,6 +30,7 @@ _KINDS: tuple[tuple[str, type, str], ...] = (
     ("ordered", bool, "true or false"),
     ("approve_plan", bool, "true or false"),
 )
+_UNKEPT = re.compile("[\x00\ud800-\udfff]")
 _STEP = re.compile(r"Step (?:'[^']*'|\d+)")
 
 
@@ -91,6 +92,10 @@ def _fits(agent: declared.Agent) -> Iterator[Problem]:
     if len(agent.title) > 200 or len(agent.model) > 200:
         sentence = "the title or the model has more than 200 characters."
         yield Problem(sentence=sentence, key="title" if len(agent.title) > 200 else "model")
+    for key in TEXTS:
+        if _UNKEPT.search(getattr(agent, key)):
+            sentence = f"{key!r} holds a character that can't be kept: NUL, or half of a pair."
+            yield Problem(sentence=sentence, key=key)
     unknown = tuple(_tools(agent.tools))
     yield from unknown
     yield from _limits(agent)

@@ -50,7 +50,7 @@ plain = st.recursive(
     st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30).filter(
         str.strip
     ),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60),
     plain,
 )
 def test_any_text_and_value_comes_back_exactly(title: str, instructions: str, value: object) -> None:
@@ -73,6 +73,8 @@ def test_any_text_and_value_comes_back_exactly(title: str, instructions: str, va
         (("name: letters", "name: Bad name"), 1, "small letters"),
         (("name: letters", "name: new"), 1, "isn't “new”"),
         (("title: Customers' letters", "title: 12"), 2, "is a text"),
+        (("title: Customers' letters", 'title: "a\\0b"'), 2, "can't be kept"),
+        (("title: Customers' letters", 'title: "\\ud800"'), 2, "can't be kept"),
         (("provider: playbook", "provider: gpt"), 3, "no provider 'gpt'"),
         (("tools: []", "tools: email.send"), 6, "a list of tools"),
         (("tools: []", "tools: [email.sent]"), 6, "no tool 'email.sent'"),
