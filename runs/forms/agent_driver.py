@@ -18,9 +18,9 @@ MODEL, PLAYBOOK, RECORDING = llm.Llm.name, playbook.Playbook.name, replay.Replay
 KNOWN = (MODEL, PLAYBOOK, RECORDING)
 LABELS = {
     "max_tokens": "Longest reply",
-    "window": "Most that is sent and answered together",
+    "window": "Window",
     "temperature": "Temperature",
-    "base_url": "Address of a server of your own",
+    "base_url": "Server of your own",
     "key": "Key",
     "facts": "What always holds",
     "output_schema": "What it gives back",

@@ -20,6 +20,7 @@ class Drawn:
     which: str
     number: int
     row: Row
+    last: bool = False
 
     @property
     def key(self) -> str:
@@ -34,7 +35,7 @@ class Drawn:
     @property
     def focus(self) -> str:
         """Return by what the form finds it, if it was just added."""
-        return "" if self.row.was else f"{self.which}-new"
+        return f"{self.which}-new" if self.last and not self.row.was else f"{self.key}-row"
 
     @property
     def types(self) -> tuple[tuple[str, str], ...]:
@@ -91,7 +92,7 @@ def drawn(which: str, found: Rows | None, *, empty: int) -> List:
         icon=icon,
         label=label,
         rows=tuple(
-            Drawn(which=which, number=number, row=row)
+            Drawn(which=which, number=number, row=row, last=number == len(rows))
             for number, row in enumerate(rows[: agent_rows.MOST], 1)
         ),
         more=found.more if found else (),

@@ -159,7 +159,7 @@ def test_what_is_no_number_stays_as_it_was_typed_and_is_told_at_its_field() -> N
     assert told == {
         "budget-steps": "The limit of turns is a whole number, without commas.",
         "per_day-tools": "Write one tool on each line, such as email.send = 20; this is none: email.send",
-        "window": "“Most that is sent and answered together” must be a whole number from 1.",
+        "window": "“Window” must be a whole number from 1.",
         "model": "Choose whose model it is, and write its name.",
     }
 

@@ -81,6 +81,7 @@ def test_an_agent_is_made_by_keyboard_and_no_draft_is_lost(who: factories.People
         "      title: Customer\ndefinition: {}\n"
     )
     press(page, "Form")
+    expect(page.locator("#f-tab")).to_be_focused()
     expect(page.get_by_label("Model", exact=True)).to_have_value("claude-small")
     typed(page, "Why needed", "Letters by hand take too long.")
     page.keyboard.press("Control+Enter")
