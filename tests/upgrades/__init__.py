@@ -1,0 +1,1 @@
+"""What was begun under an earlier release goes on under this one."""
