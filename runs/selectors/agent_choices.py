@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runs import models
 from runs.models import scopes
+from runs.policies import parsing, rules
 from runs.providers import llm
-from runs.selectors import tools
+from runs.selectors import policy_page, tools
 from runs.tools import contract, handing, memory, registry, undo
 
 MANY = 100
@@ -18,6 +19,9 @@ _TITLES = {
     "files": "Files", "email": "E-mail", "http": "The web", "sql": "Databases", "git": "Git", "slack": "Slack",
     "webhook": "Webhooks", "shell": "Programs", "python": "Programs", "hand_off": "Other agents",
     "read_more": "Results",
+}  # fmt: skip
+_ASKED = {
+    rules.ALLOW: "It goes through.", rules.REVIEW: "People decide before it.", rules.DENY: "The policy refuses it.",
 }  # fmt: skip
 _MEMORY = (memory.Note.name, memory.Recall.name)
 
@@ -31,6 +35,7 @@ class ToolChoice:
     tier: int | None
     effect: str = ""
     lost: str = ""
+    asked: str = ""  # what the policy in force says of it; nothing where it only reads and may
     ticked: bool = False
 
 
@@ -109,8 +114,9 @@ PROVIDERS = (
 def choices(user: models.User, ticked: Iterable[str], *, agent: str = "") -> Choices:
     """Return what a person may choose from for an agent, which doesn't hand work to itself."""
     chosen = list(ticked)
+    policy = parsing.parse(policy_page.in_force().rules)
     found = {
-        tool.name: _choice(tool, chosen)
+        tool.name: _choice(tool, chosen, _said(tool, policy, agent))
         for tool in registry.all()
         if tool.name in chosen or not (isinstance(tool, undo.Undo) or tool.name == handing.PREFIX + agent)
     }
@@ -147,13 +153,35 @@ def choices(user: models.User, ticked: Iterable[str], *, agent: str = "") -> Cho
     )
 
 
-def _choice(tool: contract.Tool, chosen: list[str]) -> ToolChoice:
+def _said(tool: contract.Tool, policy: tuple[rules.Rule, ...], agent: str) -> str:
+    """Return what a policy says of the tool's calls by this agent, as far as it doesn't depend on call or run."""
+    facts = rules.Facts(
+        agent=agent, tool=tool.name, effect=tool.effect, tier=tool.risk(), protection=tool.protection,
+        open_world=tool.open_world,
+    )  # fmt: skip
+    if rules.depends(tuple(map(_of_the_run, policy)), facts):
+        return "The policy looks at each call."
+    verdict = rules.evaluate(policy, facts).verdict
+    return _ASKED[verdict] if facts.tier or verdict != rules.ALLOW else ""
+
+
+def _of_the_run(rule: rules.Rule) -> rules.Rule:
+    """Return a rule that is about runs with certain labels as one that has to see the call."""
+    return (
+        rule
+        if rule.match.labels is None
+        else replace(rule, match=replace(rule.match, labels=None, when="true"))
+    )
+
+
+def _choice(tool: contract.Tool, chosen: list[str], asked: str) -> ToolChoice:
     return ToolChoice(
         name=tool.name,
         title=tool.title or tool.name,
         tier=tool.risk(),
         effect=f"It {tools.effect_words(tool.effect, tool=tool.name)}.",
         lost=tools.lost_words(tool),
+        asked=asked,
         ticked=tool.name in chosen,
     )
 

@@ -202,7 +202,9 @@ def _choices(
     provider, vendor = form.texts.get("provider", ""), form.texts.get("vendor", "")
     known = {value for value, _ in agent_choices.VENDORS}
     return {
-        "choices": agent_choices.choices(request.user, form.tools or (), agent=row.name if row else ""),
+        "choices": agent_choices.choices(
+            request.user, form.tools or (), agent=row.name if row else form.texts.get("name", "")
+        ),
         "limits": agent_choices.LIMITS,
         "vendors": (*agent_choices.VENDORS, *(() if vendor in known else ((vendor, "Choose…"),))),
         "providers": [one for one in agent_choices.PROVIDERS if one[0] != "replay" or provider == "replay"],

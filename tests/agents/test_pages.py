@@ -160,6 +160,7 @@ def test_who_has_never_seen_yaml_makes_an_agent_that_a_model_drives(who: factori
         "Hand over to Accounts receivable Tier 1 Can be undone It changes something that can be put back."
         in ada.words
     )
+    assert "can look up whether it happened. People decide before it. email.send" in ada.words
     ada.send("Add a field to the input", {"Title": "Reminders", "A model": True, "Read a CSV file": True})
     ada.send("Add a field to the result", {"Label": "Customer", "Needed": True, "Turns: One run": "a few"})
     assert "Please check this" not in ada.words  # that is for who wants to keep it
