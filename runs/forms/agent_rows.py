@@ -29,7 +29,8 @@ CHOICES = {
     INPUT: ("text", "whole", "number", "date", "file"),
     OUTPUT: ("text", "whole", "number", "yes", "date", "texts"),
 }
-MOST = 100
+MOST = 60
+"""So many rows a form has; a schema with more of them stays in the YAML."""
 _SAYS = frozenset({"type", "format", "items"})
 _SHOWN = frozenset({*_SAYS, "title", "description"})
 _LIST = frozenset({"type", "properties", "required", "additionalProperties"})

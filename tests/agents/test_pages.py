@@ -198,3 +198,23 @@ def _typed(visitor: Visitor, before: str) -> str:
     """Return the YAML on the page with something typed above it."""
     area = next(part for part in visitor.page.all("textarea") if part.get("name") == "text")
     return before + "".join(str(part) for part in area.parts).removeprefix("\n")
+
+
+def test_a_page_that_nobody_touches_sends_back_what_it_shows(who: factories.People) -> None:
+    odd = agent_files.document(TEXT) | {
+        "title": "  <b>“Odd”</b> &amp; \t'x' \u2028\u200b",
+        "instructions": "\n\n  Begins late, ends &lt;later&gt;.\n \r\n\t\n\n",
+        "provider": "llm",
+        "model": "openai: a:b",
+        "input": {"type": "object", "required": ["b", "gone"], "properties": {
+            "b": {"type": "string", "title": " x ", "description": "\n\"two\"\nlines\n"}, "a b.c": {"enum": ["1"]}}},
+        "definition": {"temperature": 0.1, "facts": ["a\u00a0", "b"], "output_schema": {"type": "object", "x": 1}},
+    }  # fmt: skip
+    saved(who.admin, agent_files.rewritten("", odd), base=0)
+    ada = Visitor(who.admin).go(reverse("agent-edit", args=["letters"]))
+    assert "Only the YAML says: enum." in ada.words
+    row = models.Agent.objects.get(name="letters").versions.get()
+    ada.send("YAML")
+    assert _typed(ada, "") == agent_files.write(row.declared())
+    ada.send("Form").send("Keep it and put it in use", {"Why": "x"}, status=422)
+    assert "Nothing is changed." in ada.words
