@@ -13,14 +13,16 @@ Shown = Mapping[str, str]
 
 _UNTYPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """What no field brings back as it was."""
+LONGEST = 100_000
+"""A longer text is changed in the YAML: a form would send it twice."""
 _BREAKS = re.compile("\r\n?")
 
 
 def carried(value: Any, *, lines: bool = False) -> bool:
     """Return whether a field can show this value: a text, of one line unless it may have several."""
-    return (
-        isinstance(value, str) and not _UNTYPED.search(value) and (lines or not re.search(r"[\r\n]", value))
-    )
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return False
+    return not _UNTYPED.search(value) and (lines or not re.search(r"[\r\n]", value))
 
 
 def plain(text: str) -> str:
