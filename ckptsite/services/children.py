@@ -30,12 +30,44 @@ class Setting:
             "CKPTSITE_ROLE": role,
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis_url,
-            "PYTHONUNBUFFERED": "1",
-            "MALLOC_ARENA_MAX": "2",  # a heap for each thread costs memory and wins nothing here
+            **OF_ALL,
         }
         # An address given as a file has been read already; both forms together are refused.
         kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in given}
         return {**kept, **given}
+
+
+# Celery would run Django's checks and drop what they find; they load every page, which a worker never serves.
+OF_A_WORKER = {"CELERY_SKIP_CHECKS": "1"}
+# A heap for each thread costs memory and wins nothing here.
+OF_ALL = {"PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "2"}
+
+
+def worker_arguments(slots: int) -> tuple[str, ...]:
+    """Return what Python is given to be a worker with so many slots."""
+    options = (
+        "-c",
+        str(slots),
+        "-Q",
+        "advance",
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+    )
+    return ("-m", "celery", "-A", "ckptsite", "worker", *options, "--loglevel", "INFO")
+
+
+def web_arguments(*bound: str, proxied: bool) -> tuple[str, ...]:
+    """Return what Python is given to serve the pages where it is bound.
+
+    Who connects is who asks; only behind a proxy of one's own is the proxy's word taken for it.
+    """
+    return (
+        *("-m", "uvicorn", "ckptsite.asgi:application", *bound),
+        *("--lifespan", "off", "--ws", "none", "--timeout-graceful-shutdown", "3"),
+        *("--no-access-log", "--no-server-header"),
+        "--proxy-headers" if proxied else "--no-proxy-headers",
+    )
 
 
 def prepare(setting: Setting, *, demo: bool) -> tuple[list[str], dict[str, str]]:
@@ -46,14 +78,12 @@ def prepare(setting: Setting, *, demo: bool) -> tuple[list[str], dict[str, str]]
 
 def worker(setting: Setting) -> processes.Program:
     """The Celery worker; it says by a file when it takes messages."""
-    slots = str(env.integer("CKPTSITE_SLOTS", 2, minimum=1))
-    options = ("-c", slots, "-Q", "advance", "--without-gossip", "--without-mingle", "--without-heartbeat")
+    slots = env.integer("CKPTSITE_SLOTS", 2, minimum=1)
     return _python(
         setting,
         "worker",
-        *("-m", "celery", "-A", "ckptsite", "worker", *options, "--loglevel", "INFO"),
-        # Celery would run Django's checks and drop what they find; they load every page, which a worker never serves.
-        extra={"CKPTSITE_READY_FILE": str(setting.folder.worker_ready), "CELERY_SKIP_CHECKS": "1"},
+        *worker_arguments(slots),
+        extra={"CKPTSITE_READY_FILE": str(setting.folder.worker_ready), **OF_A_WORKER},
     )
 
 
@@ -67,11 +97,7 @@ def web(setting: Setting) -> processes.Program:
     return _python(
         setting,
         "web",
-        *("-m", "uvicorn", "ckptsite.asgi:application", "--fd", str(setting.listener)),
-        *("--lifespan", "off", "--ws", "none", "--timeout-graceful-shutdown", "3"),
-        *("--no-access-log", "--no-server-header"),
-        # Who connects is who asks; only behind a proxy of one's own is the proxy's word taken for it.
-        "--proxy-headers" if env.flag("TRUST_PROXY", default=False) else "--no-proxy-headers",
+        *web_arguments("--fd", str(setting.listener), proxied=env.flag("TRUST_PROXY", default=False)),
         pass_fds=(setting.listener,),
     )
 
