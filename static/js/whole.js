@@ -42,6 +42,11 @@ export function start() {
     if (form) keep(form);
     touched ||= Boolean(form);
   });
+  document.addEventListener("click", ({ target }) => {
+    if (!target.closest?.("[data-discard]")) return;
+    sessionStorage.removeItem(name(theirs()));
+    leaving = true;
+  });
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     const form = theirs();
     const login = ctx.hx?.redirect?.includes("next=");

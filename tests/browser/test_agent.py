@@ -33,6 +33,15 @@ def tick(page: Page, label: str) -> None:
     page.keyboard.press("Space")
 
 
+def start_over(page: Page) -> None:
+    """Type something else, and let it be."""
+    typed(page, "Title", "Dunning")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Start over").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Reminders")
+
+
 def test_an_agent_is_made_by_keyboard_and_no_draft_is_lost(who: factories.People, sit: Sit) -> None:
     desk = sit(who.admin, **STILL)
     page = desk.go("/agents/")
@@ -87,5 +96,6 @@ def test_an_agent_is_made_by_keyboard_and_no_draft_is_lost(who: factories.People
     page.keyboard.press("Control+Enter")
     expect(page.locator("#main").get_by_text("Version 1 of reminders is kept.")).to_be_visible()
     assert models.Agent.objects.get(name="reminders").current is not None
+    start_over(desk.go("/agents/reminders/edit/"))
     assert page.evaluate("Object.keys(sessionStorage).filter(name => name.startsWith('draft:'))") == []
     assert desk.problems == []
