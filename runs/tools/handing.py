@@ -58,7 +58,9 @@ class HandOff(contract.Tool):
 
     effect = contract.Effect.REVERSIBLE
     protection = contract.Protection.IDEMPOTENT
-    timeout = timedelta(seconds=10)
+    timeout = timedelta(
+        seconds=0.5
+    )  # nothing is sent: the commit is all, so nobody waits for more before taking over
     settle = timedelta(0)
     identity = ("subject",)
     decisive = ("input",)

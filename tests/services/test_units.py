@@ -101,10 +101,11 @@ class Machine:
 
 
 def ready(port: int) -> bool:
-    with contextlib.suppress(OSError, urllib.error.HTTPError):
+    try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
             return int(answer.status) == 200
-    return False
+    except OSError:  # nobody is there yet, or it isn't ready
+        return False
 
 
 def free_ports(count: int) -> list[int]:
