@@ -37,6 +37,12 @@ def test_what_is_no_backup_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_in_use_is_left_alone(tmp_path: Path, child_environment: dict[str, str]) -> None:
+    with pytest.raises(env.EnvError, match="has tables already"):
+        dumps.load(child_environment["DATABASE_URL"], tmp_path / "backup")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_1_13_keys_that_are_not_the_own_ones_of_a_backup_are_said(tmp_path: Path, settings: Settings) -> None:
     """Else the first act here would be sealed with a key that doesn't fit, and the chain broken for good."""
     with transaction.atomic():
