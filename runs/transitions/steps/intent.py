@@ -38,6 +38,7 @@ class Wish:
 CHANGED = "the world changed since it was approved"
 KEEPS_CHANGING = "the world keeps changing between approval and start"
 MORE_PEOPLE = "policy now asks for more people"
+HANDED = "it may have been handed over already, in what the database has lost"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +118,15 @@ def intent(claim: Claim, wish: Wish, *, seen: int) -> Intent | None:
             why = "it was done before, and may be done once more only if a person says so"
             _not_now(work, action, review, why, wish)
             return None
-        lost = installation.restored_at
-        assumed = wish.hands_to is None and restores.suspect(action, lost)
+        suspect = restores.suspect(action, installation.restored_at)
+        lost = installation.restored_at if suspect else None
+        if lost is not None and _handed_unknown(wish, review, lost):
+            _not_now(work, action, review, HANDED, wish)
+            return None
         begun = start(work, action, review, wish, found)
         if wish.hands_to is not None:
             handing.begin(work, action, wish.hands_to, before)
-        if assumed and lost is not None:
+        elif lost is not None:
             restores.assume_sent(intent_of=action, restored_at=lost)
             return None  # nothing is sent: what came of it is found out first
         return begun.intent()
@@ -174,6 +178,16 @@ def _why_not(work: Work, action: models.Action, review: models.Review | None, wi
     if action.status == lifecycle.Action.INTENT and not _in_window(work, action, wish):
         return "the time in which its key is known is over"
     return None
+
+
+def _handed_unknown(wish: Wish, review: models.Review | None, lost: datetime.datetime) -> bool:
+    """Return whether this would make a first child anew, and nobody was asked about it since the database was restored.
+
+    A child that was lost is known to nobody here, and what a new one does has other keys.
+    """
+    if wish.hands_to is None or wish.hands_to.earlier is not None:
+        return False
+    return review is None or review.closed_at is None or review.closed_at <= lost
 
 
 def _in_window(work: Work, action: models.Action, wish: Wish) -> bool:

@@ -1,0 +1,63 @@
+"""Work that was handed over in the lost part of a history: its effects can't be found, so a person is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from runs import models
+from runs.engine import origin, verifier
+from runs.transitions import restores
+from runs.transitions.actor import Actor
+from tests.engine.conftest import answer, go, only_review, step
+from tests.engine.world import World
+from tests.rules.handing import agent, back, child_of, hands, only_action
+from tests.rules.test_1_restored import copied
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Start = Callable[..., models.Run]
+
+
+def test_1_13_work_that_may_have_been_handed_over_is_asked_about(
+    begin: Start, reviewer: models.User, person: Callable[..., models.User]
+) -> None:
+    """The child and its letter came after the dump: a new child would write another, under another key."""
+    admin = Actor(user=person("ada", "admin"))
+    run = begin(hands(agent(step("allowed", "draft"))))
+    origin.ensure()
+    with copied() as old:
+        go(run)
+        go(child_of(run))
+        assert (back(run).status, len(World.effects("draft"))) == ("succeeded", 1)
+        with old():
+            go(models.Run.objects.get(pk=run.pk))
+            restores.release(reason="the old server is switched off", by=admin)
+            go(run)
+            assert not models.Run.objects.filter(parent=run).exists()
+            question = only_review(run)
+            assert (question.kind, only_action(run).status) == ("action", "held")
+            answer(question, reviewer, "approve")
+            go(run)
+            go(child_of(run))
+            assert back(run).status == "succeeded"
+            verifier.verify()
+
+
+def test_1_13_work_that_was_known_at_the_dump_needs_no_question(
+    begin: Start, reviewer: models.User, person: Callable[..., models.User]
+) -> None:
+    """The child is in the dump: what it did since is found out by its keys."""
+    run = go(begin(hands(agent(step("lookup", "letter")))))
+    child = child_of(run)
+    with copied() as old:
+        answer(only_review(go(child)), reviewer, "approve")
+        go(child)
+        with old():
+            go(models.Run.objects.get(pk=child.pk))
+            restores.release(reason="the old server is switched off", by=Actor(user=person("ada", "admin")))
+            answer(only_review(go(child)), reviewer, "approve")
+            assert go(child).status == "succeeded"
+            assert back(run).status == "succeeded"
+            assert len(World.effects("letter")) == 1
+            verifier.verify()
