@@ -16,6 +16,10 @@ from runs.transitions import children, clocks, effect_words, ladders, pins
 log = structlog.get_logger(__name__)
 
 
+_served: set[int] = set()
+"""The agents whose runs this process has taken up by itself in this turn."""
+
+
 def settle_in() -> None:
     """Let the garbage collector pass over what is loaded by now, and come less often: for a process that only works."""
     gc.collect()
@@ -32,7 +36,7 @@ def work(run_id: int, *, stopping: Callable[[], bool]) -> None:
     while following is not None and not stopping():
         advance.advance(following, stopping=stopping)
         tried |= {following}
-        following = clocks.next_due(exclude=tried) if time.monotonic() < end else None
+        following = clocks.next_due(exclude=tried, served=_served) if time.monotonic() < end else None
 
 
 def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> int:
@@ -54,7 +58,7 @@ def drain(*, until_idle: bool, stopping: Callable[[], bool] = advance.never) -> 
         pins.wake_restored()
         effect_words.index()
         verifying.pending()
-        following = clocks.next_due()
+        following = clocks.next_due(served=_served)
         if following is not None:
             done += advance.advance(following, stopping=stopping)
             continue

@@ -107,16 +107,28 @@ def due_runs(*, limit: int, again: float = HINT_AGAIN) -> list[int]:
         return [run_id for run_id in ids if run_id in taken]
 
 
-def next_due(*, exclude: frozenset[int] = frozenset()) -> int | None:
-    """Return one run that could be claimed now, or None: what a worker asks when it ends a slice."""
-    now = clock_time.now()
-    return (
-        models.Run.objects.filter(dues.due(now))
+def next_due(*, exclude: frozenset[int] = frozenset(), served: set[int] | None = None) -> int | None:
+    """Return one run that could be claimed now, or None: what a worker asks when it ends a slice.
+
+    The oldest of the highest precedence, and with `served` of an agent that isn't among these yet: its agent is added,
+    and once each has had its turn they begin anew, so that very many runs of one hold up nobody's.
+    """
+    rows = (
+        models.Run.objects.filter(dues.due(clock_time.now()))
         .exclude(pk__in=exclude)
         .order_by("priority", F("wake_at").asc(nulls_first=True), "id")
-        .values_list("id", flat=True)
-        .first()
+        .values_list("id", "priority", "agent_version__agent")
     )
+    found = rows.first()
+    if found is None or served is None:
+        return None if found is None else found[0]
+    if found[2] in served:
+        other = rows.filter(priority=found[1]).exclude(agent_version__agent__in=served).first()
+        if other is None:
+            served.clear()
+        found = other or found
+    served.add(found[2])
+    return found[0]
 
 
 def wake_stranded() -> int:

@@ -48,13 +48,14 @@ def person(name: str) -> models.User:
     return user
 
 
-def start(replies: list[dict[str, Any]]) -> models.Run:
-    """Return a new run, due at once, that replays these replies."""
+def start(replies: list[dict[str, Any]], *, agent: str = "") -> models.Run:
+    """Return a new run, due at once, that replays these replies: of this agent, or of one that is only its own."""
     number = next(_numbers)
+    agent = agent or f"bench-{number}"
     limit = 2 * sum(len(reply["calls"]) for reply in replies) + 100
     seed.register(
         declared.Agent(
-            name=f"bench-{number}",
+            name=agent,
             title="Replay",
             provider="replay",
             definition={"replies": replies},
@@ -64,4 +65,4 @@ def start(replies: list[dict[str, Any]]) -> models.Run:
         )
     )
     by = Actor(user=person("operator"))
-    return starts.start_run(f"bench-{number}", input={}, title="Bench", by=by, token=f"bench-{number}")
+    return starts.start_run(agent, input={}, title="Bench", by=by, token=f"bench-{number}")

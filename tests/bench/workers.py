@@ -88,10 +88,10 @@ def at_once(sizes: Sizes) -> dict[str, Any]:
 
     replies = recordings.singles(3, tool=tools.Look)
     kinds = {
-        name: [recordings.start(replies).pk for _ in range(count)]
-        for name, count in (("many", sizes.at_once), ("few_after", sizes.few), ("urgent_after", sizes.few))
+        name: [recordings.start(replies, agent=f"bench-{name}").pk for _ in range(count)]
+        for name, count in (("many", sizes.at_once), ("few-after", sizes.few), ("urgent-after", sizes.few))
     }
-    models.Run.objects.filter(pk__in=kinds["urgent_after"]).update(priority=URGENT)
+    models.Run.objects.filter(pk__in=kinds["urgent-after"]).update(priority=URGENT)
     _drain(2)
     ends = _ends([number for numbers in kinds.values() for number in numbers])
     first, last = min(began for began, _ in ends.values()), max(end for _, end in ends.values())
@@ -103,7 +103,10 @@ def at_once(sizes: Sizes) -> dict[str, Any]:
     return {
         "runs_s": round(len(ends) / whole, 1),
         "seconds": round(whole, 1),
-        **{f"{name}_ended_at": round(statistics.median(found), 2) for name, found in parts.items()},
+        **{
+            f"{name.replace('-', '_')}_ended_at": round(statistics.median(found), 2)
+            for name, found in parts.items()
+        },
     }
 
 

@@ -196,6 +196,21 @@ def test_9_5_priority_first_and_no_unknown_format(start: Start) -> None:
     assert not advance.advance(newer.pk)
 
 
+def test_9_5_workers_take_the_agents_in_turn(start: Start) -> None:
+    """Many runs of one agent that are due for long hold up nobody's; precedence goes before turns."""
+    first = start(step("look", "it"))
+    many = [first.pk, *copies(first, 4)]
+    second, third, urgent = (start(step("look", "it")).pk for _ in range(3))
+    models.Run.objects.filter(pk__in=[urgent, many[4]]).update(priority=1)
+    served: set[int] = set()
+    order: list[int] = []
+    while (found := clocks.next_due(exclude=frozenset(order), served=served)) is not None:
+        order.append(found)
+    assert set(order[:2]) == {urgent, many[4]}
+    assert order[2:4] == [second, third]  # the many have had their turn
+    assert set(order[4:]) == set(many[:4])
+
+
 def test_9_5_an_attempt_that_may_not_go_on_yet_stands_in_nobodys_way(start: Start) -> None:
     """The next attempt waits for the one before it: it isn't due, and workers go on to the others."""
     old = go(start(step("lookup", "mail")))
