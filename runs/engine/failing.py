@@ -63,6 +63,7 @@ def _standing(run: models.Run, row: models.PlanStep) -> models.Occurrence | None
             call_index=row.call_index,
             status__in=_DONE,
             occurrence__state=lifecycle.Occurrence.STANDING,
+            occurrence__first_sent_at__isnull=False,  # what was done by hand is taken back by hand
         )
         .first()
     )

@@ -111,6 +111,17 @@ def test_where_nothing_was_taken_back_the_failed_step_can_be_tried_again(
     verifier.verify()
 
 
+def test_what_was_done_by_hand_is_left_to_who_did_it(start: Start, reviewer: models.User) -> None:
+    """As when a person asks: no tool has its receipt."""
+    run = go(start(marked("mild", "flight"), marked("back", "hotel"), step("look")))
+    answer(
+        only_review(run), reviewer, "by_hand", receipt="Booked by telephone.", reason="Their site is down."
+    )
+    assert go(run).status == "failed"
+    assert (names(), states()) == (["flight", "undo flight"], ["undone", "standing"])
+    verifier.verify()
+
+
 def test_an_undo_in_doubt_is_asked_before_the_next(start: Start, reviewer: models.User) -> None:
     """What can't be known of the newer one is said by a person; only then the older one is taken back."""
     run = go(start(marked("mild", "flight"), marked("blind", "hotel"), step("look")))
