@@ -19,6 +19,7 @@ from runs.transitions import (
     failures,
     holds,
     inbox,
+    retention,
     rows,
     texts,
     undoing,
@@ -79,6 +80,7 @@ def redrive(
     try:
         with committing("redrive"):
             old = _current(run.root_id, seen)
+            retention.refuse_sealed(old)  # it may have been sealed since the cut was read
             # Reviews are locked before the agent, that before accounts; what is audited comes last.
             if old.status in lifecycle.RUN_ENDED:
                 failures.close(old)
