@@ -11,14 +11,13 @@ import datetime
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from runs import lifecycle, models, planner, state
 from runs.engine import failing, verdicts
-from runs.models import columns
+from runs.models import columns, kept
 from runs.providers import contract
 from runs.tools import registry
 from runs.transitions import clock_time, pins
@@ -187,7 +186,7 @@ def plan_review(run: models.Run) -> tuple[bool, str]:
     return False, f"{last.person.display()} rejected the plan: {last.reason}"
 
 
-@lru_cache(maxsize=256)
+@kept.by_number(256)
 def spec(version_id: int) -> contract.AgentSpec:
     """Return the pinned agent version; versions are immutable, so it is kept."""
     row = models.AgentVersion.objects.select_related("agent").get(pk=version_id)

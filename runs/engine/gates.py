@@ -6,12 +6,11 @@ Both only ever add a review. An approved plan approves no action: what policy as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from runs import models
 from runs.engine import frontier as frontiers
-from runs.models import paths
+from runs.models import kept, paths
 from runs.tools import registry
 from runs.transitions.steps import guards
 
@@ -53,7 +52,7 @@ def _body(front: frontiers.Frontier, key: str) -> Mapping[str, Any] | None:
     return None if row is None else dict(row.body)
 
 
-@lru_cache(maxsize=64)
+@kept.by_number(64)
 def _approved(run_id: int, version: int) -> Mapping[str, Mapping[str, Any]]:
     """Return the bodies of an approved version by step id; versions are immutable."""
     plan = paths.plan(models.Run.objects.get(pk=run_id), version)

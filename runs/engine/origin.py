@@ -6,6 +6,7 @@ that was rolled back has not; that shows because the last intent of this machine
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import threading
@@ -18,6 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from runs import models
+from runs.models import kept
 from runs.transitions import restores
 
 log = structlog.get_logger(__name__)
@@ -47,6 +49,8 @@ class Origin:
 
 
 _seen = threading.local()
+_at: dict[str, tuple[str, datetime.datetime | None]] = {}
+"""Where this process was last, and when that had been restored."""
 
 
 def ensure() -> None:
@@ -57,9 +61,22 @@ def ensure() -> None:
     connection.ensure_connection()
     _seen.forgetful = _forgetful()
     _seen.born = models.Installation.objects.values_list("created_at", flat=True).get(pk=1).isoformat()
-    _compare(read())
+    here = read()
+    _compare(here)
     _check_last_intent()
+    _forget_another(here)
     _seen.raw = connection.connection
+
+
+def _forget_another(here: Origin) -> None:
+    """Forget what is kept by number where this process was at another database, or this one was restored meanwhile.
+
+    What was lost may have used numbers that are given anew: of agents, and of policies.
+    """
+    found = (str(here), models.Installation.objects.values_list("restored_at", flat=True).get(pk=1))
+    if _at.get("found", found) != found:
+        kept.forget()
+    _at["found"] = found
 
 
 def require_memory() -> None:

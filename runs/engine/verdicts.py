@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from runs import calls, models
-from runs.models import alike, columns
+from runs.models import alike, columns, kept
 from runs.policies import parsing, rules, terms
 from runs.tools.contract import Tool
 from runs.transitions import considered, steps
@@ -53,7 +53,7 @@ def of_installation(row: models.Installation) -> InForce:
     )
 
 
-@lru_cache(maxsize=64)
+@kept.by_number(64)
 def _rules(version: int | None) -> tuple[rules.Rule, ...]:
     """Return the parsed rules; versions are immutable. Without a policy every effect is reviewed."""
     if version is None:

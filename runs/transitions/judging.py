@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from runs import hints, lifecycle, models, rights
+from runs.models import kept
 from runs.policies import parsing, rules, terms
 from runs.tools import contract, registry, retyping
 from runs.transitions import answers, audit, clock_time, considered, inbox, ladders, log
@@ -99,7 +99,7 @@ def _verdict(run: models.Run, review: models.Review, version: models.PolicyVersi
     return rules.evaluate(_rules(version.pk), facts, about)
 
 
-@lru_cache(maxsize=8)
+@kept.by_number(8)
 def _rules(version: int) -> tuple[rules.Rule, ...]:
     return parsing.parse(models.PolicyVersion.objects.get(pk=version).rules)
 

@@ -8,7 +8,7 @@ import pytest
 
 from runs import models
 from runs.engine import origin, verifier
-from runs.transitions import restores
+from runs.transitions import restores, switches
 from runs.transitions.actor import Actor
 from tests.engine.conftest import answer, go, only_review, step
 from tests.engine.world import World
@@ -61,3 +61,26 @@ def test_1_13_work_that_was_known_at_the_dump_needs_no_question(
             assert back(run).status == "succeeded"
             assert len(World.effects("letter")) == 1
             verifier.verify()
+
+
+def test_1_13_a_process_forgets_what_it_kept_of_the_lost_part(
+    start: Start, person: Callable[..., models.User]
+) -> None:
+    """Numbers of policies are given anew: one that asks has the number of a lost one that let everything through."""
+    admin = Actor(user=person("ada", "admin"))
+
+    def policy(verdict: str) -> int | None:
+        rule = {"name": "letters", "match": {"tool": "world.lookup"}, "verdict": verdict}
+        switches.set_policy({"version": 1, "rules": [rule]}, reason="for the test", by=admin)
+        return models.Installation.objects.get(pk=1).policy_version_id
+
+    origin.ensure()
+    with copied() as old:
+        lost = policy("allow")
+        assert go(start(step("lookup", "letter"))).status == "succeeded"
+        with old():
+            assert policy("review") == lost
+            run = go(start(step("lookup", "letter")))
+            restores.release(reason="the old server is switched off", by=admin)
+            assert go(run).status == "waiting"
+            assert only_review(run).kind == "action"
