@@ -100,9 +100,9 @@ def _standing(run: models.Run, line: models.Entry, left: list[models.Occurrence]
 
 def _gone(run: models.Run) -> set[tuple[int, int]]:
     """Return the calls of the lineage whose effect was taken back."""
-    rows = models.Action.objects.filter(occurrence__root=run.root_id, undo_of=None)
-    back = rows.filter(occurrence__state=lifecycle.Occurrence.UNDONE)
-    return set(back.values_list("reply_position", "call_index"))
+    back = models.Occurrence.objects.filter(root=run.root_id, state=lifecycle.Occurrence.UNDONE)
+    used = models.Action.objects.filter(occurrence__in=list(back.values_list("pk", flat=True)), undo_of=None)
+    return set(used.values_list("reply_position", "call_index"))
 
 
 def _changed_by(run: models.Run, line: models.Entry) -> set[tuple[int, int]]:
