@@ -44,6 +44,7 @@ class Verified:
     head: str
     runs: int
     entries: int
+    sealed: int
 
 
 @contextmanager
@@ -88,9 +89,9 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _dry_runs()
     _labels()
     _pins()
-    _sealed()
+    sealed = _sealed()
     comparing_refusals.refusals()
-    return Verified(events=events, head=head, runs=runs, entries=entries)
+    return Verified(events=events, head=head, runs=runs, entries=entries, sealed=sealed)
 
 
 def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
@@ -169,15 +170,17 @@ def _branched(run: models.Run) -> None:
         raise Broken(f"run {run.pk}: whether it has begun is not what its log says")
 
 
-def _sealed() -> None:
-    """Compare which lineages are sealed to the audited acts of administrators."""
+def _sealed() -> int:
+    """Return how many lineages are sealed, compared to the audited acts of administrators."""
     told_of = set(models.AuditEvent.objects.filter(act="lineage.sealed").values_list("run", flat=True))
+    count = len(told_of)
     for root in models.Run.objects.filter(sealed_at__isnull=False).values_list("pk", flat=True):
         if root not in told_of:
             raise Broken(f"run {root}: the audit chain doesn't know that its lineage is sealed")
         told_of.remove(root)
     for root in told_of:
         raise Broken(f"run {root}: the audit chain says that its lineage is sealed")
+    return count
 
 
 def _dry_runs() -> None:

@@ -86,12 +86,12 @@ def test_7_3_what_ended_long_ago_is_sealed_and_nothing_else(
     finally:
         points.arm(None)
     assert sealed() == {paid.pk}
-    assert seal().endswith(f"run {second.pk}: sealed\n1 lineages sealed, 0 left out.\n")
+    assert seal().endswith(f"run {second.pk}: sealed\n1 lineage sealed, 0 left out.\n")
     assert sealed() == {paid.pk, second.pk}
     kept = models.Occurrence.objects.get(root=paid)
     assert (kept.state, kept.owner.run_id) == ("standing", paid.pk)
     assert not {asked.pk, young.pk, again.pk} & sealed()
-    verifier.verify()
+    assert verifier.verify().sealed == 2
 
 
 def test_7_3_work_that_was_handed_over_is_sealed_after_who_handed_it(
@@ -111,7 +111,7 @@ def test_7_3_work_that_was_handed_over_is_sealed_after_who_handed_it(
     assert seal("--dry-run").endswith("2 lineages would be sealed (nothing was changed), 0 left out.\n")
     seal()
     assert sealed() == {run.pk, child.pk}
-    verifier.verify()
+    assert verifier.verify().sealed == 2
 
 
 def test_7_3_sealing_and_another_attempt_exclude_each_other(

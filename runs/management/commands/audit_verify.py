@@ -37,5 +37,6 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Verified: {found.events} audit events (head {found.head[:16]}), "
             f"{found.runs} runs, {found.entries} log entries."
+            + (f" Sealed lineages: {found.sealed}." if found.sealed else "")
             + (f" It goes on from each head in {options['head']}." if kept else "")
         )

@@ -57,7 +57,9 @@ class Command(BaseCommand):
                 left += 1
             self.stdout.write(f"run {root}: {why or ('would be sealed' if tries else 'sealed')}")
         said = "would be sealed (nothing was changed)" if tries else "sealed"
-        self.stdout.write(f"{len(done)} lineages {said}, {left} left out.")
+        self.stdout.write(
+            f"{len(done)} {'lineage' if len(done) == 1 else 'lineages'} {said}, {left} left out."
+        )
 
 
 def _sealed(root: int, reason: str, actor: Actor, before: datetime.datetime) -> str | None:
