@@ -59,7 +59,7 @@ class _Given:
         )
         yield _one(
             "delivery_oldest_seconds",
-            "For how long the oldest has waited.",
+            "For how long the oldest that is due has waited.",
             (),
             [((), found.delivery_oldest)],
         )

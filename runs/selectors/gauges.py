@@ -127,7 +127,8 @@ def find() -> Gauges:
     clock = ours.get("ckptsite clock")
     installation = models.Installation.objects.get(pk=1)
     deliveries = models.Delivery.objects.filter(status__in=["pending", "dead"])
-    waiting = deliveries.filter(status="pending").aggregate(oldest=Min("notice__at"))["oldest"]
+    late = deliveries.filter(status="pending", next_at__lte=now)  # others are gathered, or tried again later
+    waiting = late.aggregate(oldest=Min("next_at"))["oldest"]
     return Gauges(
         at=now,
         version=str(version).split(" ")[0],

@@ -212,7 +212,11 @@ def _questions(found: gauges.Gauges) -> Check:
 
 def _notices(found: gauges.Gauges) -> Check:
     waiting, dead = found.deliveries.get("pending", 0), found.deliveries.get("dead", 0)
-    words = f"{waiting:,} wait to be sent" if waiting else "None waits to be sent"
+    words = (
+        f"{waiting:,} {'waits' if waiting == 1 else 'wait'} to be sent"
+        if waiting
+        else "None waits to be sent"
+    )
     words += f", {dead:,} were given up." if dead else "."
     late = bool(waiting) and found.delivery_oldest > LONG
     advice = "Outgoing notices say why; there they can be sent again." if dead or late else ""

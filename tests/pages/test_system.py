@@ -76,6 +76,21 @@ def test_each_thing_says_how_it_stands_and_what_to_do(who: factories.People, as_
     assert found["Switches"].startswith("ask: Paused: ")
 
 
+def test_a_notice_that_is_gathered_is_none_that_is_late(who: factories.People, as_: As) -> None:
+    """Late is what should have gone out by now."""
+    notice = models.Notice.objects.create(kind="review.opened")
+    given = {"notice": notice, "channel": "email", "target": "a@example.com"}
+    delivery = models.Delivery.objects.create(
+        **given, next_at=datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
+    )
+    client = as_(who.operator)
+    assert checks(client)["Notices"] == "1 waits to be sent."
+    models.Delivery.objects.filter(pk=delivery.pk).update(
+        next_at=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    )
+    assert checks(client)["Notices"].startswith("ask: 1 waits to be sent. Outgoing notices say why")
+
+
 def test_it_costs_the_same_whatever_is_stored(
     who: factories.People, house: factories.House, as_: As, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
