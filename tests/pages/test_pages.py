@@ -31,13 +31,17 @@ def text(client: Client, address: str) -> str:
 
 
 def queries(client: Client, address: str) -> int:
-    """Return how many queries the page takes; which agents there are is read once a second, whoever asks."""
-    registry.all()
-    with CaptureQueriesContext(
-        connection,
-    ) as found:
-        text(client, address)
-    return len(found)
+    """Return how many queries the page takes: the fewer of two times.
+
+    Which agents there are is read once a second, whoever asks just then.
+    """
+    counts = []
+    for _ in range(2):
+        registry.all()
+        with CaptureQueriesContext(connection) as found:
+            text(client, address)
+        counts.append(len(found))
+    return min(counts)
 
 
 def test_every_page_of_every_run(who: factories.People, house: factories.House, as_: As) -> None:
