@@ -211,3 +211,15 @@ def test_pins_a_new_attempt_goes_by_what_is_installed_when_it_is_made(
         assert new.pins.content["tools"]["world.lookup"] == Lookup.contract()
     assert (new.status, len(World.effects("mail"))) == ("succeeded", 1)
     verifier.verify()
+
+
+def test_pins_that_differ_in_no_part_that_is_named_are_asked_about_all_the_same(start: Start) -> None:
+    """What is installed is another one, and nothing says how: a person reads that, and no worker fails over it."""
+    run = go(start(step("lookup", "mail")))
+    with other(), mock.patch.object(pins, "differing", return_value=()):
+        models.Run.objects.filter(pk=run.pk).update(status="queued", reason="", wake_at=run.created_at)
+        asked = [
+            review.content["differs"]
+            for review in models.Review.objects.filter(run=go(run), status="open", kind="failure")
+        ]
+    assert asked == [["what is installed has another digest, and no part of it says how it differs."]]

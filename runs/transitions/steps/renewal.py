@@ -13,6 +13,8 @@ from runs.transitions import clock_time, indexing, pins, texts, words
 from runs.transitions.steps import plans
 from runs.transitions.steps._statement import Claim, Work, fenced
 
+UNSAID = "what is installed has another digest, and no part of it says how it differs."
+
 
 def ask_pins(claim: Claim, *, seen: int) -> None:
     """Open the question whether the run goes on with what is installed now, saying what differs. Refuses Changed."""
@@ -21,7 +23,7 @@ def ask_pins(claim: Claim, *, seen: int) -> None:
         version = run.agent_version
         installed = pins.now(version.provider, version.tools)
         assert run.pins is not None
-        found = pins.differing(run.pins, installed)
+        found = pins.differing(run.pins, installed) or (UNSAID,)
         _close(work, lifecycle.Review.SUPERSEDED)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         cause = f"What this run started with has changed: {found[0]}{more}"
