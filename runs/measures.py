@@ -80,3 +80,13 @@ def amount(measure: str, number: int) -> str:
 def used_up(scope: str, measure: str, limit: int) -> str:
     """Return the sentence that says that a limit is reached."""
     return f"The limit of {amount(measure, limit)} {_LIMITED[scope]} is reached."
+
+
+def span(seconds: float) -> str:
+    """Return a duration in the largest two units that matter."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 and seconds != whole else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.template.defaultfilters import filesizeformat
 
-from runs import lifecycle, rights
+from runs import lifecycle, measures, rights
 from runs.models.run import FORMAT
 from runs.selectors import deciding, gauges, switched
 
@@ -114,7 +114,7 @@ def _work(found: gauges.Gauges) -> Check:
         return Check(name="Work", state=ASK, words=words)
     if not count:
         return Check(name="Work", state=GOOD, words="No run waits for a worker.")
-    words = f"{count:,} run{'s wait' if count > 1 else ' waits'} for a worker, the oldest for {span(oldest)}."
+    words = f"{count:,} run{'s wait' if count > 1 else ' waits'} for a worker, the oldest for {measures.span(oldest)}."
     if oldest <= LATE:
         return Check(name="Work", state=GOOD, words=words)
     state = BAD if oldest > settings.CKPTSITE["READY_DUE"] else ASK
@@ -142,8 +142,8 @@ def _workers(found: gauges.Gauges) -> Check:
 
 def _clock(found: gauges.Gauges) -> Check:
     if found.clock is not None and found.clock <= settings.CKPTSITE["READY_CLOCK"]:
-        return Check(name="Clock", state=GOOD, words=f"It looked {span(found.clock)} ago.")
-    words = "None is connected." if found.clock is None else f"It looked {span(found.clock)} ago."
+        return Check(name="Clock", state=GOOD, words=f"It looked {measures.span(found.clock)} ago.")
+    words = "None is connected." if found.clock is None else f"It looked {measures.span(found.clock)} ago."
     return Check(
         name="Clock",
         state=BAD,
@@ -159,7 +159,7 @@ def _lost(found: gauges.Gauges) -> Check:
         return Check(name="Claims", state=GOOD, words=f"{at_work}, each with a worker behind it.")
     longest = found.lost[0].seconds
     many = f"at least {gauges.SHOWN}" if len(found.lost) == gauges.SHOWN else str(len(found.lost))
-    words = f"{at_work}; of {many} the worker was lost, of the first {span(longest)} ago."
+    words = f"{at_work}; of {many} the worker was lost, of the first {measures.span(longest)} ago."
     state = ASK if longest <= LONG else BAD
     return Check(
         name="Claims", state=state, words=words, advice="The next free worker takes them over by itself."
@@ -170,7 +170,7 @@ def _database(found: gauges.Gauges) -> Check:
     count, most = found.connections["all"], found.most_connections
     words = (
         f"PostgreSQL {found.version} holds {_size(found.bytes)}; {count} of {most} connections are taken,"
-        f" and the longest transaction has been open for {span(found.transaction)}."
+        f" and the longest transaction has been open for {measures.span(found.transaction)}."
     )
     if found.transaction > LONG:
         advice = "A transaction that long holds up others; pg_stat_activity says whose it is."
@@ -240,13 +240,3 @@ def _versions(found: gauges.Gauges | None) -> tuple[tuple[str, str], ...]:
         ("Django", django.get_version()),
         ("Celery", version("celery")),
     )
-
-
-def span(seconds: float) -> str:
-    """Return a length of time as one says it."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

@@ -14,6 +14,8 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from runs import measures
+
 register = template.Library()
 
 TIERS = {
@@ -185,14 +187,7 @@ def upto(number: int, most: int) -> str:
 @register.filter
 def seconds(value: float | None) -> str:
     """A duration in the largest two units that matter."""
-    if value is None:
-        return "no limit"
-    whole = int(value)
-    if whole < 60:
-        return f"{value:.1f} s" if value < 10 and value != whole else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return "no limit" if value is None else measures.span(value)
 
 
 @register.filter

@@ -62,9 +62,9 @@ def test_each_thing_says_how_it_stands_and_what_to_do(who: factories.People, as_
     review = factories.held(who.operator)
     models.Review.objects.filter(pk=review.pk).update(due_at=F("opened_at") - hour)
     found = checks(client)
-    assert found["Work"].startswith("bad: 2 runs wait for a worker, the oldest for 60 min.")
+    assert found["Work"].startswith("bad: 2 runs wait for a worker, the oldest for 1 h 0 min.")
     assert found["Claims"].startswith(
-        "bad: 1 run is at work; of 1 the worker was lost, of the first 60 min ago."
+        "bad: 1 run is at work; of 1 the worker was lost, of the first 1 h 0 min ago."
     )
     assert found["Questions"] == "ask: 1 is open; 1 is overdue."
     assert reverse("run", args=[lost.pk]) in client.get(reverse("system")).content.decode()

@@ -160,7 +160,9 @@ def repositories(kind: type[contract.Tool], **arguments: Any) -> Callable[..., S
 
 def program(settings: Settings, folder: Path, worlds: object) -> Stage:
     if sandbox.trouble():
-        pytest.skip(sandbox.trouble())
+        pytest.skip(
+            sandbox.trouble()
+        )  # no bubblewrap works here, and without it the product runs no program either
     settings.CKPTSITE_TOOLS = {
         "files": {"desk": {"folder": str(folder), "write": True}},
         "sandbox": {"workspaces": ["desk"], "seconds": 20},

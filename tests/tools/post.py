@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from pytest_django import Settings
+
+from tests import waiting
 
 USER, PASSWORD = "office", "letters"
 
@@ -107,12 +108,15 @@ def mailbox(folder: Path) -> Iterator[int]:
     command += ["--no-service", "managesieve", "--no-service", "admin", "dict", "--demo-data"]
     command += ["--demo-user", USER, "--demo-password", PASSWORD]
     with (folder / "imap.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
-        for _ in range(200):
-            with contextlib.suppress(OSError), imaplib.IMAP4("127.0.0.1", port, timeout=5):
-                break
-            time.sleep(0.05)
+        waiting.until(lambda: _answers(port), within=30, what="the IMAP server to answer")
         yield port
         server.terminate()
+
+
+def _answers(port: int) -> bool:
+    with contextlib.suppress(OSError), imaplib.IMAP4("127.0.0.1", port, timeout=5):
+        return True
+    return False
 
 
 def named(settings: Settings, port: int) -> None:
