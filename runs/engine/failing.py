@@ -7,6 +7,8 @@ the others; then the run fails as it would have.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
@@ -44,29 +46,25 @@ def compensation(run: models.Run) -> planner.Compensation | None:
         return None
     asked = reversals.by_plan(run)
     done = tuple(number for number, found in asked.items() if found != lifecycle.Occurrence.STANDING)
-    for row in rows:
-        occurrence = _standing(run, row)
-        if occurrence is not None and occurrence.pk not in asked:
-            return planner.Compensation(next=occurrence.pk, done=done)
-    return planner.Compensation(done=done)
+    known = _standing(run, {(row.reply_position, row.call_index) for row in rows})
+    following = next((occurrence for occurrence in known if occurrence not in asked), None)
+    return planner.Compensation(next=following, done=done)
 
 
-def _standing(run: models.Run, row: models.PlanStep) -> models.Occurrence | None:
-    """Return what this step did, if it stands and can be taken back."""
-    if row.reply_position is None or row.call_index is None:
-        return None
-    action = (
-        models.Action.objects.select_related("occurrence")
-        .filter(
-            run=paths.holder(run, row.reply_position),
-            reply_position=row.reply_position,
-            call_index=row.call_index,
-            status__in=_DONE,
-            occurrence__state=lifecycle.Occurrence.STANDING,
-            occurrence__first_sent_at__isnull=False,  # what was done by hand is taken back by hand
-        )
-        .first()
+def _standing(run: models.Run, calls: Collection[tuple[int | None, int | None]]) -> list[int]:
+    """Return what these calls did, as far as it stands and can be taken back, the newest first."""
+    actions = models.Action.objects.filter(
+        run__in=[run.pk, *(ancestor for ancestor, _ in run.path)],
+        reply_position__in=[position for position, _ in calls],
+        status__in=_DONE,
+        occurrence__state=lifecycle.Occurrence.STANDING,
+        occurrence__first_sent_at__isnull=False,  # what was done by hand is taken back by hand
     )
-    if action is None or action.occurrence is None or registry.undo_of(action.tool) is None:
-        return None
-    return action.occurrence
+    return [
+        action.occurrence_id
+        for action in actions.order_by("-reply_position", "-call_index")
+        if action.occurrence_id is not None
+        and (action.reply_position, action.call_index) in calls
+        and action.run_id == paths.holder(run, action.reply_position)
+        and registry.undo_of(action.tool) is not None
+    ]

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from runs import models, points
-from runs.engine import verifier
+from runs.engine import failing, verifier
 from runs.providers import playbook_format
 from runs.selectors import redrive_forecast
 from runs.tools.contract import DidNotHappen
@@ -75,6 +77,9 @@ def test_each_row_of_a_loop_is_taken_back(start: Start) -> None:
     rows = {"each": "['a', 'b']", "as": "row", "with": {"name": "${row}"}}
     run = go(start(step("mild") | rows | BACK, step("look", id="last")))
     assert (run.status, names()) == ("failed", ["a", "b", "undo b", "undo a"])
+    with CaptureQueriesContext(connection) as asked:
+        assert failing.compensation(run) is not None
+    assert len(asked) == 4  # however many rows there are
     verifier.verify()
 
 
