@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import redis.asyncio
 import structlog
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings
 from django.db import connections
 
@@ -62,12 +62,21 @@ def release() -> None:
     connections.close_all()
 
 
+def _end_thread() -> None:
+    """End the thread of this request, which asgiref would keep for as long as the answer lasts: one a page."""
+    request = SyncToAsync.thread_sensitive_context.get(None)
+    thread = None if request is None else SyncToAsync.context_to_thread_executor.pop(request, None)
+    if thread is not None:
+        thread.shutdown(wait=False)
+
+
 async def stream(wanted: frozenset[str], *, person: int) -> AsyncIterator[bytes]:
     """Yield the events of these topics: `resync` first, and a comment when it was quiet for a while.
 
     What happens at once is told together, and more only after `HOLD_SECONDS`. It ends when the person signs out, or may
     see something else than when it began.
     """
+    _end_thread()
     hub = _hub()
     queue, until = hub.join(wanted, end=hints.person(person)), time.monotonic() + LIFE_SECONDS
     try:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from unittest import mock
+
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 
 from runs import live
 
@@ -52,6 +55,26 @@ def test_many_pages_are_not_all_told_at_once_what_makes_each_of_them_ask() -> No
     assert seen[0] == 0
     assert len(set(seen)) > 3, "they were told one after the other"
     assert names == [live.QUEUE_LENGTH] * 20
+
+
+def test_an_open_stream_keeps_no_thread() -> None:
+    """The thread that its request was answered in would stay as long as the page is open, one for each."""
+
+    async def scene() -> tuple[threading.Thread, threading.Thread]:
+        hub = live._hub()
+        hub._read = _nothing  # type: ignore[method-assign]
+        async with ThreadSensitiveContext():  # as Django's handler has one for each request
+            its = await sync_to_async(threading.current_thread)()
+            stream = live.stream(frozenset({"inbox"}), person=1)
+            await anext(stream)
+            its.join(timeout=5)
+            later = await sync_to_async(threading.current_thread)()  # what comes at its end gets another
+            await stream.aclose()  # type: ignore[attr-defined]
+        return its, later
+
+    its, later = asyncio.run(scene())
+    assert not its.is_alive()
+    assert its is not later
 
 
 async def _nothing() -> None:
