@@ -172,7 +172,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--times", type=int, default=TIMES, help="how often each address is asked for")
     parser.add_argument("--only", default="", help="only addresses with this in their names")
     options = parser.parse_args(arguments)
-    environment = {**seed.ENVIRONMENT, "PUBLIC_URL": "https://testserver"}
+    unlimited = {"CKPTSITE_PAGE_RATE": "1000000", "CKPTSITE_ADDRESS_RATE": "1000000"}
+    environment = {**seed.ENVIRONMENT, **unlimited, "PUBLIC_URL": "https://testserver"}
     with stage.standing(options.data, environment=environment, settings=seed.SERVER) as folder:
         from django.core.management import call_command
 
