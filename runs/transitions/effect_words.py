@@ -6,11 +6,13 @@ It is harmless when it is done twice.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 
 from django.db.models import Max
 from django.utils import timezone
 
 from runs import lifecycle, models
+from runs.models import wire
 from runs.tools import registry
 from runs.transitions import indexing, verifications
 from runs.transitions.committing import committing
@@ -27,14 +29,13 @@ KNOWN = (lifecycle.Occurrence.STANDING, lifecycle.Occurrence.VOID, lifecycle.Occ
 def index(*, limit: int = BATCH) -> int:
     """Return how many effects were made findable: those that have begun, and those whose outcome is known by now."""
     newest = models.Words.objects.aggregate(top=Max("effect"))["top"] or 0
-    effects = models.Occurrence.objects.select_related("owner__run")
+    effects = models.Occurrence.objects.select_related("owner")
     begun = effects.filter(pk__gt=newest - BEHIND, words__isnull=True, root__sealed_at__isnull=True)
     settled = effects.filter(words__open=True, state__in=KNOWN)
     rows = [*begun.order_by("pk")[:limit], *settled.order_by("pk")[:limit]]
     if rows:
         with committing("index"):  # one for all: it locks nothing that the runs' own commits wait for
-            for row in rows:
-                _index(row)
+            _index(rows)
     return len(rows)
 
 
@@ -55,13 +56,24 @@ def again(*, after: int, limit: int = BATCH) -> int | None:
     return last
 
 
-def _index(row: models.Occurrence) -> None:
+def _index(rows: Sequence[models.Occurrence]) -> None:
+    receipts = occurrences.receipts(row for row in rows if row.state != lifecycle.Occurrence.OPEN)
+    wire.together(
+        [
+            indexing.effect(
+                row, title=_title(row.tool), receipt=receipts.get(row.pk), known=row.state in KNOWN
+            )
+            for row in rows
+        ]
+    )
+    recent = timezone.now() - JUST_DONE
+    for row in rows:
+        if row.settled_at is not None and row.settled_at > recent:
+            verifications.begin(row)
+
+
+def _title(tool: str) -> str:
     try:
-        title = registry.get(row.tool).title
+        return registry.get(tool).title
     except registry.UnknownTool:
-        title = ""
-    known = row.state in KNOWN
-    receipt = occurrences.receipt(row) if row.state != lifecycle.Occurrence.OPEN else None
-    indexing.effect(row, title=title, receipt=receipt, known=known)
-    if row.settled_at is not None and row.settled_at > timezone.now() - JUST_DONE:
-        verifications.begin(row)
+        return ""

@@ -54,12 +54,12 @@ def review(row: models.Review, *, arguments: Any = None) -> None:
     _write(_REVIEW, [number(row.run_id), number(row.pk), columns.word(said), number(action)])
 
 
-def effect(row: models.Occurrence, *, title: str, receipt: Any, known: bool) -> None:
-    """Make an effect findable by its tool, what makes it the same, what was said beforehand, and what came of it."""
+def effect(row: models.Occurrence, *, title: str, receipt: Any, known: bool) -> wire.Statement:
+    """Return what makes an effect findable by its tool, its identity, what was said beforehand, and what came of it."""
     said = finding.text(row.tool, title, row.identity, row.owner.preview, receipt, row.owner.error)
     number = columns.number
     open_still = b"f" if known else b"t"
-    _write(_EFFECT, [number(row.owner.run_id), number(row.pk), open_still, columns.word(said)])
+    return _EFFECT, [number(row.owner.run_id), number(row.pk), open_still, columns.word(said)]
 
 
 def forget(root: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class Found:
     n: int = 0
 
 
+_TOLD = "(run_id, position) IN (SELECT * FROM unnest($1::bigint[], $2::integer[]))"
 _SAME = "root_id = $1 AND tool = $2 AND identity_digest = $3 ORDER BY n FOR NO KEY UPDATE"
 
 
@@ -163,10 +165,23 @@ def next_key(work: Work, occurrence: models.Occurrence) -> int:
 
 def receipt(occurrence: models.Occurrence) -> dict[str, Any]:
     """Return the receipt of a standing occurrence: from the log of its owner's run, or as it was learnt outside."""
-    if occurrence.receipt is not None or occurrence.receipt_position is None:
-        return dict(occurrence.receipt or {})
-    line = models.Entry.objects.get(run_id=occurrence.owner.run_id, position=occurrence.receipt_position)
-    return dict(line.content["receipt"])
+    return receipts([occurrence])[occurrence.pk]
+
+
+def receipts(rows: Iterable[models.Occurrence]) -> dict[int, dict[str, Any]]:
+    """Return the receipts of these occurrences by their numbers, as `receipt` does."""
+    found, told = {}, {}
+    for row in rows:
+        if row.receipt is None and row.receipt_position is not None:
+            told[row.pk] = (row.owner.run_id, row.receipt_position)
+        else:
+            found[row.pk] = dict(row.receipt or {})
+    if told:
+        runs, positions = (columns.numbers(each) for each in zip(*told.values(), strict=True))
+        lines = columns.fetch(models.Entry, _TOLD, [runs, positions])
+        content = {(line.run_id, line.position): line.content for line in lines}
+        found |= {number: dict(content[where]["receipt"]) for number, where in told.items()}
+    return found
 
 
 def settle(
