@@ -91,7 +91,7 @@ class Client(RedisCacheClient):
                 return getattr(super(), act)(key, *values)
             except redis.RedisError as error:
                 self._quiet_until = time.monotonic() + QUIET_SECONDS
-                log.warning("tries are counted in each process alone", error=str(error))
+                log.warning("tries_counted_alone", error=str(error))
         return getattr(self._own, act)(key, *values)
 
 

@@ -1,37 +1,53 @@
-"""Log lines: JSON for machines, aligned text for a terminal, each with the run and action it belongs to."""
+"""Log lines: JSON for machines, aligned text for a terminal, each with what it belongs to.
 
-from typing import Any
+The same names everywhere, and no others: `request` (the id that its answer carries as X-Request-ID), `run`, `fence` and
+`action`; `about` gives them to all lines of a block. A line says what happened and where, never with what: no
+arguments, no results, no rows, no queries of addresses. `tests/core/test_logs.py` holds both.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, TextIO
 
 import structlog
 
 from runs import redaction
 
+FROM_LIBRARIES = {"status_code"}
+"""What is taken over of a library's line beside its text; others carry requests with their queries, and arguments."""
+LONGEST = 500
+
 _SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
-    structlog.stdlib.ExtraAdder(),
+    structlog.stdlib.ExtraAdder(allow=FROM_LIBRARIES),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 
 
-def _without_secrets(_logger: Any, _method: str, line: Any) -> Any:
-    return redaction.clean(line)
+def about(
+    *, request: str | None = None, run: int | None = None, fence: int | None = None, action: int | None = None
+) -> AbstractContextManager[Any]:
+    """Give these names to each line of the block, also in the threads and tasks that it starts with its context."""
+    given = {"request": request, "run": run, "fence": fence, "action": action}
+    return structlog.contextvars.bound_contextvars(
+        **{name: value for name, value in given.items() if value is not None}
+    )
 
 
-def bind(*, run: int | None = None, action: int | None = None) -> None:
-    """Give each later line of this thread or task the ids of what it is about; None leaves an id as it is."""
-    given = {name: value for name, value in (("run", run), ("action", action)) if value is not None}
-    structlog.contextvars.bind_contextvars(**given)
-
-
-def unbind() -> None:
-    """Forget the ids that `bind` gave."""
-    structlog.contextvars.unbind_contextvars("run", "action")
+def request_id() -> str:
+    """Return the id of the request that is being answered, or nothing outside of one."""
+    return str(structlog.contextvars.get_contextvars().get("request", ""))
 
 
 def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
     """Set structlog up and give back the LOGGING of Django; `form` is json or console."""
+    logging.captureWarnings(True)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -47,19 +63,12 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
         _logger: Any, _method: str, event: structlog.typing.EventDict
     ) -> structlog.typing.EventDict:
         event["role"] = role
-        event.pop("color_message", None)  # uvicorn says everything twice, once for terminals
         return event
 
-    # Tracebacks without the values of variables: those are letters, amounts and passwords.
     renderers: list[structlog.typing.Processor] = (
-        [
-            structlog.processors.ExceptionRenderer(
-                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-            ),
-            structlog.processors.JSONRenderer(),
-        ]
+        [structlog.processors.ExceptionRenderer(_told), structlog.processors.JSONRenderer()]
         if form == "json"
-        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
+        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=_printed)]
     )
     return {
         "version": 1,
@@ -70,6 +79,7 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
                 "processors": [
                     with_role,
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    _shortened,
                     *renderers,
                     _without_secrets,
                 ],
@@ -85,5 +95,59 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
             "celery": {"level": level},
             "uvicorn": {"handlers": [], "level": level, "propagate": True},
             "uvicorn.access": {"handlers": [], "level": "WARNING", "propagate": False},
+            # These tell each address that they ask, whole.
+            **{name: {"level": "WARNING"} for name in ("httpx", "httpx2", "httpcore", "mcp", "urllib3")},
         },
     }
+
+
+def _without_secrets(_logger: Any, _method: str, line: Any) -> Any:
+    return redaction.clean(line)
+
+
+def first_line(text: str) -> str:
+    """Return what an error says before it goes on about the row or the document in which it found it."""
+    return text.partition("\n")[0].partition("\\n")[0][:LONGEST]  # the second where Python has quoted it
+
+
+def _shortened(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Keep the first line of what an error says: PostgreSQL's others quote the row."""
+    if isinstance(event.get("error"), str):
+        event["error"] = first_line(event["error"])
+    return event
+
+
+Raised = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+def _told(exc_info: Raised) -> list[dict[str, Any]]:
+    """Return an error and those that led to it: kind, first line, and where it was, never what the variables held."""
+    return [
+        {
+            "type": type(error).__name__,
+            "said": first_line(str(error)),
+            "frames": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in _frames(error)],
+        }
+        for error in _chain(exc_info)
+    ]
+
+
+def _printed(out: TextIO, exc_info: Raised) -> None:
+    """Write the same for people, the error itself last."""
+    for error in reversed(_chain(exc_info)):
+        said = f"{type(error).__name__}: {first_line(str(error))}"
+        out.writelines(["\n", *_frames(error).format(), said])
+
+
+def _frames(error: BaseException) -> traceback.StackSummary:
+    return traceback.extract_tb(error.__traceback__)
+
+
+def _chain(exc_info: Raised) -> list[BaseException]:
+    """Return the error, what led to it, what led to that."""
+    found: list[BaseException] = []
+    error: BaseException | None = exc_info[1]
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return found

@@ -72,6 +72,7 @@ INSTALLED_APPS = [
     *env.words("CKPTSITE_APPS"),  # your own apps, with their tools.py and agents.py
 ]
 MIDDLEWARE = [
+    "ckptsite.request_ids.RequestIdMiddleware",  # first, so that every line of a request has its id
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "ckptsite.compression.PagesMiddleware",

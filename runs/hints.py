@@ -124,7 +124,7 @@ def _publish(what: str, run_id: int, *, inbox: bool = False, names: tuple[str, .
     except Exception as error:  # any broker trouble at all: the clock does the same work a second later
         with _lock:
             _quiet["until"] = time.monotonic() + QUIET_SECONDS
-        log.warning("hint_not_sent", hint=what, run_id=run_id, error=f"{type(error).__name__}: {error}")
+        log.warning("hint_not_sent", hint=what, run=run_id, error=f"{type(error).__name__}: {error}")
         return False
     points.reach(f"{what}.after")
     return True

@@ -58,7 +58,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     if tool.hands_to:
         return None  # the intent has made the child; its end is the receipt
     origin.remember(run=front.run.pk, action=intent.action_id, attempt=intent.attempt, key=intent.key)
-    log.info("intent", action_id=intent.action_id, tool=tool.name, attempt=intent.attempt)
+    log.info("intent", action=intent.action_id, tool=tool.name, attempt=intent.attempt)
     # A tool that outlives its deadline takes this process with it before the horizon, after which others may conclude
     # that nothing happened.
     left = effect.timeout - (time.monotonic() - right.began)
@@ -193,7 +193,7 @@ def _send(
         return None
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = redaction.of_error(error)
-        log.warning("outcome_unknown", action_id=intent.action_id, error=reason)
+        log.warning("outcome_unknown", action=intent.action_id, error=reason)
         steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
         return None
 
@@ -253,7 +253,7 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
         raise
     except Exception as error:  # a look-up that fails says nothing
         said = redaction.of_error(error)
-        log.warning("lookup_failed", run=front.run.pk, action_id=action.pk, error=said)
+        log.warning("lookup_failed", action=action.pk, error=said)
         if move.absence_counts:
             why = f"Looking it up failed: {said}"
             steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)

@@ -10,6 +10,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
+from ckptsite import logs
 from runs import lifecycle, models, planner, redaction, state
 from runs.engine import (
     acting,
@@ -55,7 +56,7 @@ def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
     claim = steps.claim(run_id)
     if claim is None:
         return False
-    with structlog.contextvars.bound_contextvars(run_id=run_id, fence=claim.fence):
+    with logs.about(run=run_id, fence=claim.fence):
         try:
             with heartbeat.beating(claim, stopping=stopping) as beat:
                 _slice(claim, beat)

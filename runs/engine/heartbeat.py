@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import threading
 import time
@@ -37,7 +38,12 @@ class Heartbeat:
         self._changed = threading.Condition()
         self._until = time.monotonic() + 60.0
         self._wakes = self._until
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.run_id}", daemon=True)
+        self._thread = threading.Thread(
+            target=contextvars.copy_context().run,  # its lines say what they are about
+            args=[self._beat],
+            name=f"heartbeat-{claim.run_id}",
+            daemon=True,
+        )
 
     def allow(self, seconds: float, *, grace: float | None = None) -> None:
         """Say how long the move that begins now may take; past that and a grace (the margin) the process is ended."""
@@ -64,7 +70,7 @@ class Heartbeat:
             while self._wait(renewed):
                 if time.monotonic() >= self._until:
                     # The move hangs where nothing can interrupt it. Its effect must not outlive its horizon.
-                    log.error("move_overran", run_id=self.claim.run_id, fence=self.claim.fence)
+                    log.error("move_overran")
                     end_process()
                     return
                 if not self._renewed(within=self._until - time.monotonic() + settings.CKPTSITE["MARGIN"]):
@@ -73,7 +79,7 @@ class Heartbeat:
                 renewed = time.monotonic()
         except Exception as error:  # an unreachable database is lost authority, whatever it says
             self.lost = True
-            log.warning("heartbeat_lost", run_id=self.claim.run_id, error=f"{type(error).__name__}: {error}")
+            log.warning("heartbeat_lost", error=f"{type(error).__name__}: {error}")
         finally:
             connection.close()
 
@@ -86,7 +92,7 @@ class Heartbeat:
                 raise
             # Somebody has the row locked for long, most likely this very worker with a large commit: that says nothing
             # about whose run it is. The lease still runs, and the next beat asks again.
-            log.info("heartbeat_waits", run_id=self.claim.run_id, fence=self.claim.fence)
+            log.info("heartbeat_waits")
             return True
 
     def _wait(self, renewed: float) -> bool:

@@ -33,7 +33,7 @@ def _settle(tenure: models.Tenure) -> bool:
         patience = clock_time.seconds(settings.CKPTSITE["MARGIN"])
         if not tenure.alone or tenure.pid == os.getpid() or clock_time.now() < tenure.lost_at + patience:
             return False
-        log.warning("worker_ended", run_id=tenure.run_id, fence=tenure.fence, pid=tenure.pid)
+        log.warning("worker_ended", run=tenure.run_id, fence=tenure.fence, pid=tenure.pid)
         try:
             os.kill(tenure.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 
+from ckptsite import logs
 from runs import access, problems
 from runs.transitions import refusals
 from runs.views import turned_away
@@ -28,14 +29,20 @@ SENTENCES: dict[int, str] = {
 
 
 def draw(request: HttpRequest, status: int, *, sentence: str = "", template: str = "") -> HttpResponse:
-    """Return the error page of a status; to htmx only its box, to a program a problem document."""
+    """Return the error page of a status; to htmx only its box, to a program a problem document.
+
+    A fault of ours carries the id of the request, which its log lines have too.
+    """
+    quoted = logs.request_id() if status >= 500 else ""
     if problems.concerns(request.path):
-        return problems.response(status, sentence or SENTENCES.get(status, "This request can't be answered."))
+        said = sentence or SENTENCES.get(status, "This request can't be answered.")
+        return problems.response(status, said, more={"request": quoted} if quoted else None)
     fragment = bool(getattr(request, "htmx", False))
     context = {
         "request": request,
         "sentence": sentence,
         "fragment": fragment,
+        "quoted": quoted,
         "error_shell": "_shared/error_fragment.html" if fragment else "base_bare.html",
     }
     text = loader.render_to_string(template or f"{status}.html", context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import re
 
 import pytest
@@ -9,6 +11,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
+from ckptsite import request_ids
 from runs.selectors import inbox, queue
 from tests import factories
 from tests.pages.conftest import As
@@ -54,6 +57,39 @@ def test_a_mistake_of_ours_is_500_and_says_so(
     assert "The server made a mistake" in page
     assert "secret detail" not in page
     assert "no-store" in response["Cache-Control"]
+
+
+def test_a_fault_can_be_quoted_by_the_id_of_its_request(
+    who: factories.People, as_: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same id in the answer, on the page and in the log; a plain one that is brought along is kept."""
+    client = as_(who.reviewer)
+    client.raise_request_exception = False
+    assert re.fullmatch("[0-9a-f]{16}", client.get(reverse("runs"))[request_ids.HEADER])
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(inbox, "page", broken)
+    for brought, kept in (
+        ("gate-7.A_b", True),
+        ("short", False),
+        ("a b c d e f g h", False),
+        ("x" * 65, False),
+    ):
+        handler = logging.StreamHandler(io.StringIO())
+        handler.setFormatter(logging.getLogger().handlers[0].formatter)
+        logging.getLogger().addHandler(handler)
+        try:
+            response = client.get(reverse("inbox") + "?q=Fern", headers={request_ids.HEADER: brought})
+        finally:
+            logging.getLogger().removeHandler(handler)
+        name = response[request_ids.HEADER]
+        assert (name == brought) is kept
+        assert f"quote request <code>{name}</code>" in response.content.decode()
+        said = handler.stream.getvalue()
+        assert name in said
+        assert "Fern" not in said
 
 
 def test_fragments_get_the_box_only(who: factories.People, as_: As) -> None:

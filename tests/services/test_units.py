@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import json
 import os
 import shlex
 import shutil
@@ -71,9 +73,10 @@ class Machine:
             **{name: value for name, value in os.environ.items() if not name.startswith("CKPTSITE_")},
             "DATABASE_URL": self.database,
             "REDIS_URL": os.environ["REDIS_URL"].split("?")[0] + "?db=7",
+            "LOG_LEVEL": "INFO",
             "CKPTSITE_ALLOW_ASYNC_COMMIT": "yes",  # the tests' server forgets on purpose
         }
-        self.log = (folder / "log").open("wb")
+        self.log = (folder / "log").open("ab")
 
     def start(self, unit: str, instance: str = "") -> subprocess.Popen[bytes]:
         """Start the process of this unit."""
@@ -82,8 +85,16 @@ class Machine:
         (command,) = (value for name, _, value in lines if name == "ExecStart")
         told = shlex.split(command.replace("%i", instance).replace("%%", "%"))
         return subprocess.Popen(
-            told, env={**self.environment, **given}, cwd=children.BASE_DIR, stdout=self.log, stderr=self.log
+            told,
+            env={**self.environment, **given},
+            cwd=children.BASE_DIR,
+            stdout=subprocess.DEVNULL,
+            stderr=self.log,
         )
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return what all of them have logged: each line is JSON."""
+        return [json.loads(line) for line in Path(self.log.name).read_text().splitlines()]
 
     def manage(self, *arguments: str) -> None:
         """Run a command on this database."""
@@ -145,6 +156,11 @@ def test_two_web_processes_and_two_workers_go_on_without_one_of_each(machine: Ma
         for process in running:
             process.send_signal(signal.SIGTERM)
         assert [process.wait(60) for process in (running[0], workers[1])] == [0, 0]
+        lines = machine.lines()
+        assert {"web", "worker"} <= {line["role"] for line in lines}
+        said = json.dumps(lines)
+        for row in csv.DictReader((demo.FOLDER / "north.csv").read_text().splitlines()):
+            assert row["customer"] not in said
     finally:
         for process in running:
             process.kill()
