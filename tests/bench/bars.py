@@ -62,6 +62,10 @@ BARS: dict[str, Bar] = {
     "approve_p95_short": Bar(what="the same, p95", unit="ms", most=60.0),
     "approve_p50_long": Bar(what="approval to intent through Celery, N = 1,000, p50", unit="ms", most=8.0),
     "approve_p95_long": Bar(what="the same, p95", unit="ms", most=60.0),
+    "beside_flat": Bar(what="a step of the last tenth of the longest run, against the first", unit="x", most=1.3),
+    "beside_bytes": Bar(what="bytes a step of the longest run, against one of 200 steps", unit="x", most=1.1),
+    "beside_dbos_intent": Bar(what="steps a second, against DBOS with intents, the worst size", unit="x", least=1.0),
+    "beside_langgraph_intent": Bar(what="the same, against LangGraph with intents", unit="x", least=1.0),
 }  # fmt: skip
 
 

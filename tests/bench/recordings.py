@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,8 @@ from tests.bench import tools
 WIDTH = 50
 """Calls of one reply where many are released at once: as many as the engine takes."""
 
-_numbers = itertools.count(1)
+_process, _numbers = uuid.uuid4().hex[:8], itertools.count(1)
+"""Several processes may start runs in one database."""
 
 
 def singles(count: int, *, tool: type[tools.Named] = tools.Note, first: int = 0) -> list[dict[str, Any]]:
@@ -51,7 +53,7 @@ def person(name: str) -> models.User:
 def start(replies: list[dict[str, Any]], *, agent: str = "") -> models.Run:
     """Return a new run, due at once, that replays these replies: of this agent, or of one that is only its own."""
     number = next(_numbers)
-    agent = agent or f"bench-{number}"
+    agent = agent or f"bench-{_process}-{number}"
     limit = 2 * sum(len(reply["calls"]) for reply in replies) + 100
     seed.register(
         declared.Agent(
@@ -65,4 +67,4 @@ def start(replies: list[dict[str, Any]], *, agent: str = "") -> models.Run:
         )
     )
     by = Actor(user=person("operator"))
-    return starts.start_run(agent, input={}, title="Bench", by=by, token=f"bench-{number}")
+    return starts.start_run(agent, input={}, title="Bench", by=by, token=f"bench-{_process}-{number}")

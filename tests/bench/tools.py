@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import string
 import time
-import zlib
 from datetime import timedelta
 
 from runs.tools import contract, registry
-
-PAYLOAD = 1000
-_POOL = "".join(random.Random(1).choices(string.ascii_letters, k=200_000))
-
-
-def payload(name: str) -> str:
-    """Return 1,000 characters that hardly compress; the same for the same name."""
-    start = zlib.crc32(name.encode()) % (len(_POOL) - PAYLOAD)
-    return _POOL[start : start + PAYLOAD]
+from tests.bench.payloads import payload
 
 
 class NamedArguments(contract.Arguments):
