@@ -12,6 +12,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ckptsite.settings")
 
 from django.conf import settings
 
+from ckptsite import traces
+
 _stopping: Event | None = None
 
 app = Celery("ckptsite")
@@ -79,6 +81,11 @@ def _share_memory(**_kwargs: object) -> None:
 def _on_shutdown(**_kwargs: object) -> None:
     if _stopping is not None:
         _stopping.set()
+
+
+@signals.worker_process_shutdown.connect(weak=False)
+def _send_traces(**_kwargs: object) -> None:
+    traces.end()
 
 
 @signals.worker_ready.connect(weak=False)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from ckptsite import logs
+from ckptsite import logs, traces
 
 HEADER = "X-Request-ID"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{8,64}\Z")
 
 Answer = HttpResponseBase | Awaitable[HttpResponseBase]
@@ -34,17 +36,31 @@ class RequestIdMiddleware:
         brought = request.headers.get(HEADER, "")
         name = brought if _PLAIN.match(brought) else secrets.token_hex(8)
         if not self._waits:
-            with logs.about(request=name):
+            with logs.about(request=name), _span(request) as span:
                 answer = self.get_response(request)
-            assert isinstance(answer, HttpResponseBase)
-            answer[HEADER] = name
-            return answer
+                assert isinstance(answer, HttpResponseBase)
+                return _told(span, request, answer, name)
 
         async def later() -> HttpResponseBase:
-            with logs.about(request=name):
+            with logs.about(request=name), _span(request) as span:
                 found = self.get_response(request)
                 answer = found if isinstance(found, HttpResponseBase) else await found
-            answer[HEADER] = name
-            return answer
+                return _told(span, request, answer, name)
 
         return later()
+
+
+def _span(request: HttpRequest) -> AbstractContextManager[traces.Span]:
+    method = request.method if request.method in METHODS else "_OTHER"
+    return traces.span(method, {"http.request.method": method}, kind="SERVER")
+
+
+def _told(span: traces.Span, request: HttpRequest, answer: HttpResponseBase, name: str) -> HttpResponseBase:
+    """Return the answer with its id; the span tells the pattern of the address, never the address."""
+    answer[HEADER] = name
+    span.set({"http.response.status_code": answer.status_code, "ckptsite.request": name})
+    if request.resolver_match is not None:
+        route = f"/{request.resolver_match.route}"
+        span.set({"http.route": route})
+        span.rename(f"{request.method} {route}")
+    return answer

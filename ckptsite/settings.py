@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ckptsite import addresses, content, env, logs, oidc, times
+from ckptsite import addresses, content, env, logs, oidc, times, traces
 from ckptsite.services import folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -258,6 +258,7 @@ LOGGING = logs.configure(
     level=env.choice("LOG_LEVEL", "INFO", among=("DEBUG", "INFO", "WARNING", "ERROR")),
     role=CKPTSITE_ROLE,
 )
+CKPTSITE_TRACES = traces.configure(role=CKPTSITE_ROLE)
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains is for the owner of the domain to decide
     "security.W021",  # the same for preloading

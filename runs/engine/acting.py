@@ -10,8 +10,19 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from runs import exact, models, planner, points, redaction, state
-from runs.engine import carrying, handing, keeping, origin, outside, preparing, retrying, secrets, verdicts
+from runs import models, planner, points, redaction, state
+from runs.engine import (
+    carrying,
+    handing,
+    keeping,
+    origin,
+    outside,
+    preparing,
+    retrying,
+    secrets,
+    tracing,
+    verdicts,
+)
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -62,7 +73,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     # A tool that outlives its deadline takes this process with it before the horizon, after which others may conclude
     # that nothing happened.
     left = effect.timeout - (time.monotonic() - right.began)
-    grace = min(settings.CKPTSITE["MARGIN"], settle_seconds(tool) / 2)
+    grace = min(settings.CKPTSITE["MARGIN"], keeping.settle_seconds(tool) / 2)
     beat.allow(left, grace=grace)
     if left <= 0 or beat.lost:
         reason = "the time for sending had passed before it was sent"
@@ -74,6 +85,7 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
     )
 
     within = left + grace * 1.5
+
     receipt = _send(
         claim,
         call,
@@ -83,10 +95,11 @@ def act(front: frontiers.Frontier, move: planner.Act, beat: Heartbeat) -> fronti
             lambda: tool.run(secrets.filled(tool, effect.args, agent=agent), ctx), within=within
         ),
         retry=retrying.of(front, move.call.step),
+        span=tracing.tool(front, call, tool, attempt=intent.attempt),
     )
     if receipt is None:
         return None
-    _keep_files(ctx)
+    keeping.keep_files(ctx)
     return carrying.received(right.following, claim, call, intent, receipt, beat)
 
 
@@ -145,7 +158,7 @@ def _wish(front: frontiers.Frontier, effect: Effect, beat: Heartbeat) -> steps.W
         epoch=front.policy.epoch,
         verdict=verdict.verdict,
         timeout=effect.timeout,
-        settle=settle_seconds(tool),
+        settle=keeping.settle_seconds(tool),
         key_window=tool.key_window.total_seconds(),
         rule=verdict.rule,
         quorum=int(verdict.terms.get("quorum") or 1),
@@ -174,13 +187,15 @@ def _send(
     effect: Callable[[], Receipt],
     *,
     retry: retrying.Retry | None,
+    span: tracing.Opened,
 ) -> dict[str, Any] | None:
     """Carry out the effect and return its receipt as it is stored; None when it gave none, which is stored then."""
     try:
         points.reach("effect.before_send")
-        receipt = effect()
+        with span:
+            receipt = effect()
         points.reach("effect.after_send")
-        return stored_receipt(receipt)
+        return keeping.stored_receipt(receipt)
     except DidNotHappen as error:
         again = error.retryable and intent.attempt < int(settings.CKPTSITE["MAX_SENDS"])
         if retry is not None:
@@ -243,11 +258,12 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
 
     try:
         points.reach("lookup.before_run")
-        receipt = outside.look(
-            lambda: tool.lookup(secrets.filled(tool, args, agent=agent), keys, ctx),
-            beat=beat,
-            timeout=timeout,
-        )
+        with tracing.tool(front, move.call.id, tool, what="look_up"):
+            receipt = outside.look(
+                lambda: tool.lookup(secrets.filled(tool, args, agent=agent), keys, ctx),
+                beat=beat,
+                timeout=timeout,
+            )
         points.reach("lookup.after_run")
     except (LostAuthority, outside.Dropped):
         raise
@@ -259,9 +275,13 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
             steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)
         return
     if receipt is not None:
-        _keep_files(ctx)
+        keeping.keep_files(ctx)
         steps.happened(
-            claim, move.call.id, attempt=action.attempt, receipt=stored_receipt(receipt), source="lookup"
+            claim,
+            move.call.id,
+            attempt=action.attempt,
+            receipt=keeping.stored_receipt(receipt),
+            source="lookup",
         )
     elif move.absence_counts:
         steps.did_not_happen(
@@ -272,26 +292,6 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
             again=move.may_send,
             source="lookup",
         )
-
-
-def _keep_files(ctx: Context) -> None:
-    """Keep what the call has made. It is done by now, so its receipt is stored whether they can be kept or not."""
-    try:
-        ctx.keep()
-    except keeping.AWAY as error:
-        log.warning("files_not_kept", error=f"{type(error).__name__}: {error}")
-
-
-def stored_receipt(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt as the exact JSON that is stored."""
-    text = exact.canonical({"summary": receipt.summary, "value": receipt.value}, limit=None)
-    found: dict[str, Any] = exact.stored(text)
-    return redaction.clean(found)
-
-
-def settle_seconds(tool: Tool) -> float:
-    """Return how late after its deadline a request of this tool may still take effect."""
-    return tool.settle.total_seconds() if tool.settle is not None else float(settings.CKPTSITE["SETTLE"])
 
 
 def _timeout(tool: Tool, setting: str) -> float:

@@ -27,6 +27,7 @@ from runs.engine import (
     refused,
     reopening,
     simulating,
+    tracing,
     undoing,
 )
 from runs.providers import contract
@@ -56,7 +57,7 @@ def advance(run_id: int, *, stopping: Callable[[], bool] = never) -> bool:
     claim = steps.claim(run_id)
     if claim is None:
         return False
-    with logs.about(run=run_id, fence=claim.fence):
+    with logs.about(run=run_id, fence=claim.fence), tracing.slice_of(claim):
         try:
             with heartbeat.beating(claim, stopping=stopping) as beat:
                 _slice(claim, beat)

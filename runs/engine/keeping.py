@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from runs import lifecycle, models, state
+from runs import exact, lifecycle, models, redaction, state
+from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
+from runs.tools.contract import Receipt, Tool
 from runs.transitions import steps
 from runs.transitions.refusals import Changed, LostAuthority
 
@@ -69,3 +72,23 @@ def never_sent(claim: steps.Claim, call: state.CallId, *, attempt: int) -> None:
             reason="it was never sent, as the database's answer was lost before",
             again=attempt < int(settings.CKPTSITE["MAX_SENDS"]),
         )
+
+
+def settle_seconds(tool: Tool) -> float:
+    """Return how late after its deadline a request of this tool may still take effect."""
+    return tool.settle.total_seconds() if tool.settle is not None else float(settings.CKPTSITE["SETTLE"])
+
+
+def stored_receipt(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as the exact JSON that is stored."""
+    text = exact.canonical({"summary": receipt.summary, "value": receipt.value}, limit=None)
+    found: dict[str, Any] = exact.stored(text)
+    return redaction.clean(found)
+
+
+def keep_files(ctx: Context) -> None:
+    """Keep what the call has made. It is done by now, so its receipt is stored whether they can be kept or not."""
+    try:
+        ctx.keep()
+    except AWAY as error:
+        log.warning("files_not_kept", error=f"{type(error).__name__}: {error}")

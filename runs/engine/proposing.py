@@ -26,6 +26,7 @@ from runs.engine import (
     prompting,
     refused,
     results,
+    tracing,
     verdicts,
 )
 from runs.engine import frontier as frontiers
@@ -64,7 +65,9 @@ def call_model(front: frontiers.Frontier, beat: Heartbeat) -> frontiers.Frontier
         if getattr(provider, "local", False):
             reply = outside.here(complete)
         else:
-            reply = outside.look(complete, beat=beat, timeout=timeout, patience=PATIENCE)
+            with tracing.model(front) as span:
+                reply = outside.look(complete, beat=beat, timeout=timeout, patience=PATIENCE)
+                tracing.replied(span, reply)
         points.reach("model.after_call")
     except outside.Dropped:
         paying.book_given_up(claim, provider, request)
@@ -181,7 +184,7 @@ def asked(run: models.Run, identity_digest: str) -> bool:
     return bool(run.path) or paths.proposed_before(run, identity_digest)
 
 
-def nothing_known(run: models.Run, identity_digest: str) -> bool:
+def nothing_known(_run: models.Run, _identity_digest: str) -> bool:
     """Return False: the commit of a plain reply refuses when that isn't true."""
     return False
 
@@ -207,14 +210,7 @@ def check(
             change = planning.change(front, arguments)
         except ValueError as error:
             return _refused(call, arguments, f"plan: {error}")
-        return steps.Proposed(
-            tool=call.tool,
-            arguments=arguments,
-            step=call.step,
-            label=call.label,
-            effect="control",
-            plan=change,
-        )
+        return replace(_control(call, arguments), plan=change)
     if call.tool == contract.FINISH:
         return _finish(front, call, arguments, earlier)
     if call.tool == contract.ASK:
@@ -275,15 +271,14 @@ def check(
     )
 
 
-def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:
+def _control(call: contract.Call, arguments: Any) -> steps.Proposed:
     return steps.Proposed(
-        tool=call.tool,
-        arguments=arguments,
-        step=call.step,
-        label=call.label,
-        effect="control",
-        refusal=sentence,
+        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control"
     )
+
+
+def _refused(call: contract.Call, arguments: Any, sentence: str) -> steps.Proposed:
+    return replace(_control(call, arguments), refusal=sentence)
 
 
 def _finish(
@@ -295,6 +290,4 @@ def _finish(
         return _refused(call, arguments, "finish: a reply may finish only once.")
     if unfit := modelling.unfit(front, arguments.get("result")):
         return _refused(call, arguments, f"finish: the result doesn't fit. {unfit}")
-    return steps.Proposed(
-        tool=call.tool, arguments=arguments, step=call.step, label=call.label, effect="control"
-    )
+    return _control(call, arguments)

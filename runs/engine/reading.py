@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 
 from runs import exact, points, redaction, state
-from runs.engine import carrying, outside, proposing, retrying, secrets
+from runs.engine import carrying, outside, proposing, retrying, secrets, tracing
 from runs.engine import frontier as frontiers
 from runs.engine.context import Context
 from runs.engine.heartbeat import Heartbeat
@@ -66,7 +66,9 @@ def read(
             else:
                 run = partial(_filled, asked.tool.run, asked, front.agent.name)
                 points.reach("read.before_run")
-                looks.start(asked, partial(_exactly, run), timeout=asked.timeout)
+                looks.start(
+                    asked, partial(_exactly, partial(_traced, front, asked, run)), timeout=asked.timeout
+                )
                 started += 1
         if looks:
             following = _store(claim, following, looks, last=not waiting and len(looks) == 1)
@@ -94,6 +96,11 @@ def _asked(claim: steps.Claim, front: frontiers.Frontier, call: state.CallState)
 def _filled(run: Callable[[Any, Any], Receipt], asked: Asked, agent: str) -> Receipt:
     """Run the read with its secrets filled in, in the thread that looks."""
     return run(secrets.filled(asked.tool, asked.args, agent=agent), asked.ctx)
+
+
+def _traced(front: frontiers.Frontier, asked: Asked, run: Callable[[], Receipt]) -> Receipt:
+    with tracing.tool(front, asked.call.id, asked.tool):
+        return run()
 
 
 def _exactly(run: Callable[[], Receipt]) -> tuple[str, Any]:

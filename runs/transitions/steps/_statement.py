@@ -45,6 +45,7 @@ class Claim:
     attempts: int = 1
     unread: bool = False
     begun: bool = True
+    due: str = ""  # why it was due
 
 
 class Work:

@@ -61,6 +61,7 @@ def claim(run_id: int) -> Claim | None:
             attempts=run.attempts,
             unread=run.inbox > run.folded,
             begun=run.begun,
+            due=before["reason"],
         )
 
 
