@@ -23,7 +23,7 @@ from runs.engine import worker
 from runs.providers import replay
 from runs.transitions import decisions
 from runs.transitions.actor import Actor
-from tests.bench import recordings, tools
+from tests.bench import payloads, recordings, tools
 
 ON = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -144,7 +144,7 @@ def test_a_run_is_one_trace_of_slices_and_its_waits_are_events(receiver: Receive
         ("ckptsite", "worker")
     }
     assert b"item 1" not in receiver.raw
-    assert tools.payload("item 1").encode() not in receiver.raw
+    assert payloads.payload("item 1").encode() not in receiver.raw
 
 
 def approve(review: models.Review) -> None:
