@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from runs import live
-from runs.selectors import exposition, gauges, readiness
+from runs.selectors import exposition, gauges, readiness, storage
 
 KEEP = 1.0
 """Seconds for which one look answers everybody who asks: nobody signs in for it, so asking often must cost nothing."""
@@ -56,9 +56,8 @@ def metricsz(request: HttpRequest) -> HttpResponse:
     if not secrets.compare_digest(given.encode(), wanted.encode()):
         return HttpResponse("A token is needed.\n", status=401, headers={"WWW-Authenticate": "Bearer"})
     try:
-        return HttpResponse(
-            exposition.text(gauges.look(), streams=live.streams()), content_type=exposition.TYPE
-        )
+        told = exposition.text(gauges.look(), storage.look(), streams=live.streams())
+        return HttpResponse(told, content_type=exposition.TYPE)
     except DatabaseError:
         return HttpResponse("The database doesn't answer.\n", status=503, content_type="text/plain")
 

@@ -131,6 +131,7 @@ urlpatterns = [
     path("mcp/<int:tool_id>/accept/", mcp.accept, name="mcp-accept"),
     path("switches/", switches.switches, name="switches"),
     path("system/", system.system, name="system"),
+    path("system/storage/", system.storage, name="storage"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<str:name>/", tools.tool, name="tool"),
     path("runs/<int:run_id>/redrive/", redrives.redrive, name="run-redrive"),

@@ -7,24 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from runs.selectors import gauges
+from runs.selectors import gauges, storage
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Samples = Iterable[tuple[tuple[str, ...], float]]
 
 
-def text(found: gauges.Gauges, *, streams: int) -> bytes:
+def text(found: gauges.Gauges, held: storage.Storage, *, streams: int) -> bytes:
     """Return the figures as Prometheus reads them, with how many pages listen to this process."""
     registry = CollectorRegistry()
-    registry.register(_Given(found, streams))
+    registry.register(_Given(found, held, streams))
     return generate_latest(registry)
 
 
 class _Given:
     """A collector of one look."""
 
-    def __init__(self, found: gauges.Gauges, streams: int) -> None:
-        self.found, self.streams = found, streams
+    def __init__(self, found: gauges.Gauges, held: storage.Storage, streams: int) -> None:
+        self.found, self.held, self.streams = found, held, streams
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing: what there is comes with the look."""
@@ -70,6 +70,11 @@ class _Given:
         yield _one("transaction_oldest_seconds", "For how long the oldest transaction has been open.", (),
                    [((), found.transaction)])  # fmt: skip
         yield _one("database_bytes", "Size of the database.", (), [((), found.bytes)])
+        yield _one("storage_bytes", "What it holds by kind, with indexes, as found in the last minutes.", ("kind",),
+                   (((kind.key,), kind.bytes) for kind in self.held.kinds))  # fmt: skip
+        yield _one("storage_lines", "About how many lines the log has.", (), [((), self.held.lines)])
+        yield _one("storage_lines_a_day", "About how many of them were written a day in the last week.", (),
+                   [((), self.held.paces[0].lines)])  # fmt: skip
         yield _one("broker_up", "Whether the broker answers.", (), [((), float(found.broker is not None))])
         if found.broker is not None:
             yield _one("broker_messages", "Wake-ups that wait at the broker.", (), [((), found.broker)])

@@ -164,7 +164,7 @@ def _offices() -> Iterator[Address]:
     yield _page("agent, memory", f"/agents/{agent.name}/memory/", "admin")
     for path in ("policies/", "policies/edit/", "tools/", "tools/email.send/", "mcp/", "switches/", "secrets/", "team/",
                  "budgets/", "budgets/everybody/", "settings/", "settings/notifications/", "settings/tokens/",
-                 "settings/sessions/", "notices/", "outgoing/"):  # fmt: skip
+                 "settings/sessions/", "notices/", "outgoing/", "system/storage/"):  # fmt: skip
         yield _page(path.rstrip("/"), f"/{path}", "admin")
     person = models.User.objects.get(username="reviewer")
     yield _page("person", f"/team/{person.pk}/", "admin")

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
+from django.db.models import Count
 
 from runs import models
 from runs.engine import verifier
+from runs.selectors import storage
 from tests.bench import addresses, plans, seed, serving
 from tests.bench.seeding import patterns
 
@@ -39,8 +41,28 @@ def test_what_is_seeded_holds_in_every_chain_and_opens_on_every_page() -> None:
     assert plans.whole(said) == {}
     without = serving.Statement("SELECT id FROM runs_run WHERE title = %s", ["Open invoices"], 0.0)
     assert plans.whole([without]) == {without.text: "runs_run without an index"}
+    _storage_is_what_it_is()
     with pytest.raises(seed.NotEmpty):
         seed.fill(url, 150, free=2**50, sizes=FEW)
+
+
+def _storage_is_what_it_is() -> None:
+    """All of a small log is counted, and numbers that grow with time tell as much as times do."""
+    found = storage.find()
+    by_agent = (
+        models.Entry.objects.order_by().values_list("run__agent_version__agent__name").annotate(Count("pk"))
+    )
+    assert found.every
+    assert {share.agent: share.lines for share in found.agents} == dict(by_agent)
+    assert sum(kind.bytes for kind in found.kinds) == found.bytes
+    every = sum(share.bytes for share in found.agents)
+    of_runs = sum(kind.bytes for kind in found.kinds if kind.of_runs)
+    assert every == pytest.approx(of_runs, rel=0.001)
+    since = dict(models.Run.objects.order_by().values_list("created_at__date").annotate(Count("pk")))
+    assert {day.day: day.runs for day in found.days if day.runs} == {
+        day: since[day] for day in since if day >= found.days[0].day
+    }
+    assert sum(day.lines for day in found.days) > 0
 
 
 def test_where_the_disk_is_small_there_are_fewer_runs() -> None:

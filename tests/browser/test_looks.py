@@ -124,6 +124,7 @@ def test_every_page(who: factories.People, house: factories.House, sit: Sit) -> 
         "/secrets/",
         "/mcp/",
         "/system/",
+        "/system/storage/",
     ]
     paths += ["/agents/", "/agents/receivables/", "/agents/receivables/1/try/", "/agents/new/"]
     paths += [f"/agents/{factories.remembered(who.operator).agent.name}/memory/"]

@@ -150,7 +150,7 @@ def expected(name: str, role: str) -> int:
         and role in SEEING
     ):
         return 200 if role in {"operator", "admin"} else 403
-    if name == "system" and role in SEEING:
+    if name in {"system", "storage"} and role in SEEING:
         return 200 if role in {"operator", "auditor", "admin"} else 403
     if name in AUDITED and role in SEEING:
         return 200 if role in {"auditor", "admin"} else 403

@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from runs import hints, models
-from runs.selectors import gauges
+from runs.selectors import gauges, storage, storage_page
 from runs.transitions import switches, team
 from runs.transitions.actor import Actor
 from tests import factories
@@ -29,7 +29,8 @@ TOKEN = "scrape-me-0123456789"
 @pytest.fixture(autouse=True)
 def looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test found isn't told in the next."""
-    monkeypatch.setattr(gauges, "KEEP", 0.0)
+    for module in (gauges, storage):
+        monkeypatch.setattr(module, "KEEP", 0.0)
     monkeypatch.setitem(hints._quiet, "until", 0.0)
 
 
@@ -102,7 +103,40 @@ def test_it_costs_the_same_whatever_is_stored(
 def test_who_is_limited_to_some_agents_sees_nothing_of_the_others(who: factories.People, as_: As) -> None:
     factories.demo_run(who.operator)
     team.set_scope(f"user {who.operator.pk}", ["receivables"], by=Actor(user=who.admin))
-    assert as_(who.operator).get(reverse("system")).status_code == 403
+    for name in ("system", "storage"):
+        assert as_(who.operator).get(reverse(name)).status_code == 403
+
+
+def test_the_storage_page_says_what_fills_the_database(
+    who: factories.People,
+    house: factories.House,
+    as_: As,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    """Of a site that is a day old nothing is foretold; of an older one what its pace comes to."""
+    address = reverse("storage")
+    told = text(as_(who.operator), address)
+    assert f"All {models.Entry.objects.count():,} lines of it were counted." in told
+    assert "too lately to say how it goes on" in told
+    week, month = models.Run.objects.order_by("pk").values_list("pk", flat=True)[:2]
+    for pk, days in ((week, 40), (month, 10)):
+        models.Run.objects.filter(pk=pk).update(created_at=F("created_at") - datetime.timedelta(days=days))
+    monkeypatch.setattr(storage_page, "FEWEST", 1)
+    with django_assert_num_queries(7):
+        found = storage.find()
+    runs = models.Run.objects.count()
+    assert [round(pace.days * pace.runs) for pace in found.paces] == [runs - 2, runs - 1]
+    told = text(as_(who.operator), address)
+    assert "At the pace of the last 7 days the database holds about " in told
+    assert "The last 30 days" in told
+    assert reverse("storage") in as_(who.operator).get(reverse("system")).content.decode()
+
+    def away() -> storage.Storage:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(storage, "find", away)
+    assert "Nothing is lost meanwhile." in text(as_(who.operator), address)
 
 
 def test_a_database_that_is_away_is_said(
@@ -142,5 +176,9 @@ def test_prometheus_reads_figures_and_nothing_of_the_work(house: factories.House
     assert found["ckptsite_connections", "worker"] == 0
     assert found["ckptsite_broker_up",] == 1.0
     assert found["ckptsite_database_bytes",] > 1_000_000
+    kinds = [value for (name, *_), value in found.items() if name == "ckptsite_storage_bytes"]
+    assert len(kinds) == len(storage.GROUPS) + 1
+    assert found["ckptsite_storage_bytes", "log"] > 100_000
+    assert found["ckptsite_storage_lines",] == models.Entry.objects.count()
     for run in house.runs:
         assert run.title not in told
