@@ -34,8 +34,19 @@ TIMES: dict[str, float] = {
     "UNDO_WINDOW_1": env.seconds("CKPTSITE_UNDO_WINDOW_1", 0.0),
     "UNDO_WINDOW_2": env.seconds("CKPTSITE_UNDO_WINDOW_2", 10.0),
     "UNDO_WINDOW_3": env.seconds("CKPTSITE_UNDO_WINDOW_3", 30.0),
+    # Days after its end for which `manage.py prune` keeps each part of a lineage; 0 keeps it for ever.
+    "KEEP_PAYLOADS": env.integer("CKPTSITE_KEEP_PAYLOADS", 0),
+    "KEEP_TIMELINE": env.integer("CKPTSITE_KEEP_TIMELINE", 0),
+    "KEEP_RECEIPTS": env.integer("CKPTSITE_KEEP_RECEIPTS", 0),
 }
 if TIMES["HEARTBEAT"] >= TIMES["LEASE"]:
     raise env.EnvError(
         "CKPTSITE_HEARTBEAT must be shorter than CKPTSITE_LEASE, or every lease would run out."
     )
+_shorter = 0.0
+for _name in ("KEEP_PAYLOADS", "KEEP_TIMELINE", "KEEP_RECEIPTS"):
+    if _name == "KEEP_RECEIPTS" and TIMES[_name] and not TIMES["KEEP_TIMELINE"]:
+        raise env.EnvError("CKPTSITE_KEEP_RECEIPTS needs CKPTSITE_KEEP_TIMELINE: receipts outlive the log.")
+    if TIMES[_name] and TIMES[_name] < _shorter:
+        raise env.EnvError(f"CKPTSITE_{_name} must not be shorter than what is erased before it.")
+    _shorter = max(_shorter, TIMES[_name])

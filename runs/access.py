@@ -15,8 +15,9 @@ from django.db.models.functions import Cast, Now
 from django.http import Http404
 
 from runs import exact, models, rights
-from runs.models import cuts, scopes
+from runs.models import cuts, scopes, tombstone
 from runs.tools import filerefs
+from runs.transitions import retention
 
 AGENT = "agent_version__agent"
 """The way from a run to what it is in whose scope it is."""
@@ -51,6 +52,14 @@ class Forbidden(PermissionDenied):
 
 class NotThere(Http404):
     """There is no such thing, or none that the person may see: both look the same."""
+
+
+class Erased(Exception):
+    """What the run held was erased by policy; the message is one sentence that says what, when and why."""
+
+    def __init__(self, run: models.Run) -> None:
+        super().__init__(retention.told(run))
+        self.run = run
 
 
 class NoGroup(Http404):
@@ -110,12 +119,15 @@ def refusal(act: rights.Act) -> str:
 
 
 def run_for(user: Person, run_id: int) -> models.Run:
-    """Return the run with its agent and its people. Refuses 404 for who may not see it and where there is none."""
+    """Return the run with its agent and its people. Refuses 404 for who may not see it and where there is none.
+
+    Refuses Erased where nothing is left to look at; so does everything else that gives a part of a run.
+    """
     see(user)
     rows = models.Run.objects.select_related(
         "agent_version__agent", "created_by", "hold_by", "stop_by", "superseded_by"
     )
-    return _one(rows.filter(scopes.seen(_person(user)), pk=run_id).first(), "run", run_id)
+    return _whole(_one(rows.filter(scopes.seen(_person(user)), pk=run_id).first(), "run", run_id))
 
 
 def watched(user: Person, topics: frozenset[str]) -> frozenset[str]:
@@ -133,12 +145,15 @@ def review_for(user: Person, review_id: int) -> models.Review:
     """Return the review. Refuses 404 for who may not see it and where there is none."""
     see(user)
     rows = models.Review.objects.filter(scopes.seen(_person(user), f"run__{AGENT}"), pk=review_id)
-    return _one(rows.first(), "question", review_id)
+    found = _one(rows.select_related("run").first(), "question", review_id)
+    _whole(found.run)
+    return found
 
 
 def entry_for(user: Person, run_id: int, position: int) -> models.Entry:
     """Return one line of a run's log. Refuses 404 for who may not see it and where there is none."""
     see(user)
+    run_for(user, run_id)
     rows = models.Entry.objects.filter(scopes.seen(_person(user), f"run__{AGENT}"), run=run_id)
     return _one(rows.filter(position=position).first(), "entry", position)
 
@@ -239,6 +254,12 @@ def mcp_tool_for(user: Person, tool_id: int) -> models.McpTool:
     """Return a tool of an MCP server. Refuses 404 where there is none."""
     see(user)
     return _one(models.McpTool.objects.filter(pk=tool_id).first(), "tool", tool_id)
+
+
+def _whole(run: models.Run) -> models.Run:
+    if tombstone.is_erased(run):
+        raise Erased(run)
+    return run
 
 
 def _one(row: Row | None, what: str, number: int) -> Row:

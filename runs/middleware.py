@@ -68,6 +68,8 @@ class PageMiddleware:
             isinstance(exception, access.NotThere) and request.method == "POST"  # not each old link
         ):
             turned_away.noted(request, exception)
+        if isinstance(exception, access.Erased):
+            return errors.draw(request, 410, sentence=str(exception))
         if isinstance(exception, refusals.Unproven):
             return proofs.asked(request, exception)  # type: ignore[arg-type]  # only a signed-in person is refused so
         if isinstance(exception, refusals.Refused):

@@ -42,7 +42,11 @@ def once(
         except BaseException:
             api_calls.release(call)
             raise
-    body = text(shown(run_id))
+    try:
+        body = text(shown(run_id))
+    except BaseException:
+        api_calls.release(call)
+        raise
     api_calls.keep(call, code=status, body=body)
     return _answer(status, body, {REPLAYED: "true"} if again else {})
 

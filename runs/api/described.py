@@ -33,6 +33,7 @@ ALWAYS = {
     401: "No token that is in force",
     403: "Not this token's, or not this person's",
     404: "Not there, or not to be seen through this token",
+    410: "Erased by the policy of this site; the sentence says what and when",
     422: "Something doesn't fit; `errors` says what",
     429: "Too many requests; see Retry-After",
     503: "The database is away; see Retry-After",

@@ -74,6 +74,13 @@ def missing(request: HttpRequest, error: Http404) -> HttpResponse:
     )
 
 
+@api.exception_handler(access.Erased)
+def erased(request: HttpRequest, error: access.Erased) -> HttpResponse:
+    """410: nothing is left of the run to read."""
+    about = {"run": error.run.pk, "run_status": error.run.status}
+    return problems.response(410, str(error), kind="erased", more=about)
+
+
 @api.exception_handler(PermissionDenied)
 def forbidden(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
     """403, with the sentence that says why."""

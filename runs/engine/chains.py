@@ -10,13 +10,18 @@ from django.db.models.functions import Cast
 
 from runs import exact, lifecycle, models
 from runs.engine.comparing import Broken, readable
+from runs.models import tombstone
 from runs.transitions import anchors, audit, log
 
 _BEHIND = """
 SELECT v.run, v.position
 FROM unnest(%s::bigint[], %s::integer[], %s::text[]) AS v (run, position, head)
 LEFT JOIN runs_entry e ON e.run_id = v.run AND e.position = v.position
-WHERE e.head IS DISTINCT FROM decode(v.head, 'hex') ORDER BY 1, 2 LIMIT 1
+LEFT JOIN runs_run r ON r.id = v.run
+WHERE e.head IS DISTINCT FROM decode(v.head, 'hex') AND NOT (
+  e.head IS NULL AND EXISTS (SELECT FROM runs_tombstone t WHERE t.run_id = v.run AND t.part = 'timeline')
+  AND (v.position < r.position OR (v.position = r.position AND r.head = decode(v.head, 'hex'))))
+ORDER BY 1, 2 LIMIT 1
 """
 
 
@@ -61,7 +66,7 @@ def anchored() -> None:
             )
 
 
-def _cut(run: models.Run) -> tuple[str, int, int]:
+def where(run: models.Run) -> tuple[str, int, int]:
     """Return head, position and checkpoint number from which the run's own lines go on."""
     if not run.path:
         return exact.EMPTY, 0, 0
@@ -79,10 +84,16 @@ def _seen(run: models.Run) -> dict[int, str]:
     return {event.content["position"]: event.content["head"] for event in events}
 
 
-def lines(run: models.Run) -> Iterator[models.Entry]:
-    """Give the run's own lines, each compared to the one before it and to the audit chain. Refuses Broken."""
+def lines(
+    run: models.Run, *, cut: tuple[str, int, int] | None = None, erased: bool = False, partly: bool = False
+) -> Iterator[models.Entry]:
+    """Give the run's own lines, each compared to the one before it and to the audit chain. Refuses Broken.
+
+    Of an `erased` run contents may be digests; `partly` lets its last lines be gone. `cut` is where its lines go on
+    from, where that isn't to be read from the log.
+    """
     seen = _seen(run)
-    head, position, number = _cut(run)
+    head, position, number = cut or where(run)
     rows = models.Entry.objects.filter(run=run).defer("content", "counters")
     rows = rows.annotate(text=Cast("content", TextField()), counted=Cast("counters", TextField()))
     for line in rows.order_by("position").iterator(chunk_size=500):
@@ -92,7 +103,7 @@ def lines(run: models.Run) -> Iterator[models.Entry]:
             line.counters = None if line.counted is None else exact.stored(line.counted)
         if line.position != position:
             raise Broken(f"run {run.pk}: log position {position} is missing")
-        if log.chain(head, line) != line.head:
+        if _after(head, line, erased=erased) != line.head:
             raise Broken(
                 f"run {run.pk}: log position {position} was changed, or doesn't follow the one before it"
             )
@@ -104,5 +115,16 @@ def lines(run: models.Run) -> Iterator[models.Entry]:
                 raise Broken(f"run {run.pk}: checkpoint {number} is missing")
         head = line.head
         yield line
-    if (run.position, run.head, run.checkpoint_number) != (position, head, number):
+    if seen.get(run.position, run.head) != run.head:
+        raise Broken(f"run {run.pk}: the end of its log is not what the audit chain saw")
+    if not partly and (run.position, run.head, run.checkpoint_number) != (position, head, number):
         raise Broken(f"run {run.pk}: its log ends at position {position}, but the run says {run.position}")
+
+
+def _after(head: str, line: models.Entry, *, erased: bool) -> str:
+    """Return the head after a line; in the place of an erased content its digest may stand."""
+    left = tombstone.digest_left(line.content) if erased else None
+    if left is None:
+        return log.chain(head, line)
+    counted = None if line.counters is None else exact.text_of(line.counters)
+    return log.link(head, line.run_id, line.position, line.kind, left, line.number, line.boundary, counted)

@@ -23,6 +23,7 @@ from runs.engine import (
     chains,
     comparing,
     comparing_effects,
+    comparing_erased,
     comparing_facts,
     comparing_limits,
     comparing_refusals,
@@ -45,6 +46,7 @@ class Verified:
     runs: int
     entries: int
     sealed: int
+    erased: Mapping[int, Mapping[str, models.Tombstone]]
 
 
 @contextmanager
@@ -71,10 +73,11 @@ def verify(heads: Mapping[int, str] | None = None) -> Verified:
 def _all(heads: Mapping[int, str]) -> Verified:
     events, head = chains.events(heads)
     chains.anchored()
+    erased = comparing_erased.parts()
     runs = entries = 0
     books = accounts.Books()
     for run in models.Run.objects.order_by("pk").iterator(chunk_size=200):
-        entries += _run(run, books)
+        entries += _run(run, books, erased)
         runs += 1
     books.compare()
     started = models.AuditEvent.objects.filter(act__in=("run.started", *BRANCHED)).order_by("seq")
@@ -91,11 +94,11 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _pins()
     sealed = _sealed()
     comparing_refusals.refusals()
-    return Verified(events=events, head=head, runs=runs, entries=entries, sealed=sealed)
+    return Verified(events=events, head=head, runs=runs, entries=entries, sealed=sealed, erased=erased)
 
 
 def _occurrences(rows: QuerySet[models.Occurrence]) -> None:
-    for row in rows.order_by("pk").iterator(chunk_size=200):
+    for row in comparing_erased.intact(rows).order_by("pk").iterator(chunk_size=200):
         with comparing.readable(f"occurrence {row.pk}"):
             comparing_effects.occurrence(row)
 
@@ -112,13 +115,16 @@ def _asked() -> None:
 def verify_run(run: models.Run) -> int:
     """Return the number of entries of one run; refuse (Broken) the first row of it or its lineage that differs."""
     with one_moment():
-        entries = _run(run, accounts.Books())
+        entries = _run(run, accounts.Books(), comparing_erased.parts(run.root_id))
         _occurrences(models.Occurrence.objects.filter(root_id=run.root_id))
     return entries
 
 
-def _run(run: models.Run, books: accounts.Books) -> int:
+def _run(run: models.Run, books: accounts.Books, erased: Mapping[int, Any]) -> int:
     """Return the number of entries of a run that agrees with its log."""
+    _branched(run)
+    if run.pk in erased:
+        return comparing_erased.run(run, erased[run.pk], books)
     if exact.digest_of(run.input) != run.input_digest:
         raise Broken(f"run {run.pk}: its input was changed")
     before, facts, count = state.State(), told.Log(), 0
@@ -132,7 +138,7 @@ def _run(run: models.Run, books: accounts.Books) -> int:
             facts.read(line, current)
     except state.Broken as error:
         raise Broken(f"run {run.pk}, {error}") from error
-    _branched(run)
+    _begun(run)
     if current.input != run.input:
         raise Broken(f"run {run.pk}: its input is not what its log says")
     if current.counters.as_json() != log.counters(run):
@@ -165,8 +171,11 @@ def _branched(run: models.Run) -> None:
     old = event.content.get("supersedes")
     if old is not None and not models.Run.objects.filter(pk=old, superseded_by=run).exists():
         raise Broken(f"run {old}: run {run.pk} took over from it, and it doesn't say so")
+
+
+def _begun(run: models.Run) -> None:
     own = models.Entry.objects.filter(run=run, kind=lifecycle.EntryKind.NOTE)
-    if run.begun != any(line.content.get("code") == "begun" for line in own):
+    if run.path and run.begun != any(line.content.get("code") == "begun" for line in own):
         raise Broken(f"run {run.pk}: whether it has begun is not what its log says")
 
 

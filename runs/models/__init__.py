@@ -26,6 +26,7 @@ from runs.models.secret import Secret
 from runs.models.session import Session
 from runs.models.team import Delegation, Invitation, Shift
 from runs.models.tenure import Tenure
+from runs.models.tombstone import Tombstone
 from runs.models.user import User
 from runs.models.verification import Verification
 from runs.models.words import Words
@@ -79,6 +80,7 @@ __all__ = [
     "SlackLink",
     "Snooze",
     "Tenure",
+    "Tombstone",
     "User",
     "Verification",
     "Words",

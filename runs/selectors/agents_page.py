@@ -195,9 +195,9 @@ def agent(row: models.Agent, user: models.User, *, number: int = 0) -> AgentPage
 
 
 def recorded(row: models.Agent) -> list[models.Run]:
-    """Return the newest runs of an agent on which a version of it can be tried: done for real, and ended."""
+    """Return the newest runs of an agent on which a version of it can be tried: for real, ended, not sealed."""
     ended = models.Run.objects.filter(agent_version__agent=row, mode=models.Run.Mode.LIVE, root=F("pk"))
-    return list(ended.filter(ended_at__isnull=False).order_by("-pk")[:RECORDED])
+    return list(ended.filter(ended_at__isnull=False, sealed_at=None).order_by("-pk")[:RECORDED])
 
 
 def _tried(shown: models.AgentVersion) -> tuple[TriedRow, ...]:

@@ -72,6 +72,8 @@ ACTS: dict[str, str] = {
     "database.restored": "The database was restored",
     "database.released": "Released the restored database",
     "lineage.sealed": "Sealed it with all its attempts",
+    "evidence.too_late": "Learnt something of what was erased",
+    "lineage.pruned": "Erased a part of it by policy",
     "person.first_administrator": "Became the first administrator",
     "person.signed_in": "Signed in",
     "person.signed_out": "Signed out",

@@ -29,6 +29,7 @@ def statements(role: str) -> Iterator[str]:
     yield f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {name};"
     yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name};"
     yield f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {name};"
-    yield f"REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {name};"
+    for table in ("django_migrations", "runs_tombstone"):  # what is erased is for the owner to say
+        yield f"REVOKE INSERT, UPDATE, DELETE ON {table} FROM {name};"
     for table in append_only():
         yield f"REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM {name};"

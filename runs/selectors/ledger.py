@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Length
 
 from runs import lifecycle, models
+from runs.models import tombstone
 
 
 def receipts(actions: Sequence[models.Action]) -> dict[int, dict[str, Any]]:
@@ -73,9 +74,9 @@ def arguments(actions: Sequence[models.Action], *, largest: int) -> dict[int, An
         pk: _proposed(lines[place], wanted[pk].call_index) for pk, place in first.items() if place in lines
     }
     for action in actions:
-        if (
-            action.revision == 1 and first[action.pk] not in lines and action.run.path
-        ):  # opened again at the cut
+        if action.revision > 1 or first[action.pk] in lines or tombstone.is_erased(action.run):
+            continue
+        if action.run.path:  # opened again at the cut
             found[action.pk] = action.arguments()
     later = [action.pk for action in actions if action.revision > 1]
     rows = models.Revision.objects.alias(size=Length("arguments")).filter(action__in=later, size__lte=largest)
@@ -118,4 +119,5 @@ def _lines(
     rows = models.Entry.objects.filter(wanted)
     if largest is not None:
         rows = rows.alias(size=Length("content")).filter(size__lte=largest)
-    return {(row.run_id, row.position): row.content for row in rows.only("run_id", "position", "content")}
+    found = {(row.run_id, row.position): row.content for row in rows.only("run_id", "position", "content")}
+    return {place: content for place, content in found.items() if tombstone.digest_left(content) is None}

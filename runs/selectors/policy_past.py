@@ -51,13 +51,17 @@ class Past:
 
     @cached_property
     def arguments(self) -> dict[int, Any]:
-        """The arguments as they were proposed; none of a call that was opened again at a checkpoint."""
+        """The arguments as they were proposed; none of a call that was opened again at a checkpoint, or erased."""
         runs = {action.run_id for action in self.actions}
         positions = {action.reply_position for action in self.actions}
         lines = models.Entry.objects.filter(
             run__in=runs, position__in=positions, kind=lifecycle.EntryKind.REPLY
         )
-        calls = {(line.run_id, line.position): line.content["calls"] for line in lines.iterator()}
+        calls = {
+            (line.run_id, line.position): line.content["calls"]
+            for line in lines.iterator()
+            if "calls" in line.content
+        }
         return {
             action.pk: calls[at][action.call_index]["arguments"]
             for action in self.actions

@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from runs import exact, lifecycle, models
 from runs.models import paths
 from runs.state import CallId
-from runs.transitions import attempts, corrections, cuts, redrives, starts, texts
+from runs.transitions import attempts, corrections, cuts, inbox, redrives, retention, starts, texts
 from runs.transitions import instructions as instructions_
 from runs.transitions.actor import Actor
 from runs.transitions.committing import committing
@@ -52,6 +52,7 @@ def fork(
     wishes = corrections.arguments_of(cut, arguments or {})
 
     def make() -> models.Run:
+        retention.refuse_sealed(inbox.lock(run.root_id))  # since the cut was read
         version = instructions_.version_with(cut.holder.agent_version, instructions, by=user)
         told = instructions_.told(cut.holder.agent_version, version)
         new = cuts.branch(
@@ -140,6 +141,7 @@ def separate(
     wishes = corrections.arguments_of(cut, arguments or {})
 
     def make() -> models.Run:
+        retention.refuse_sealed(inbox.lock(run.root_id))  # since the cut was read
         earlier = earlier_effects(run_id)
         if earlier.digest != acknowledged:
             count = len(earlier.occurrences)

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from runs import exact, hints, lifecycle, models
+from runs.models import tombstone
 from runs.transitions import absent, audit, clock_time, inbox, indexing, undoing
 from runs.transitions.actor import ENGINE
 from runs.transitions.committing import committing
@@ -41,6 +42,11 @@ def leave(
 ) -> models.Evidence:
     """Return the evidence as `append` does; the caller has locked the run, and commits."""
     action = models.Action.objects.select_for_update(no_key=True).get(pk=action_id)
+    if tombstone.is_erased(run):  # there is nothing left that it could be compared to; the chain keeps it
+        row = models.Evidence(action=action, attempt=attempt, outcome=outcome, source=source, content=content)
+        late = {"attempt": attempt, "outcome": outcome, "source": source, "content": content}
+        audit.append("evidence.too_late", actor=ENGINE, run=run, subject=f"action {action.pk}", content=late)
+        return row
     action.evidence_number += 1
     action.save(update_fields=["evidence_number"])
     row = models.Evidence.objects.create(

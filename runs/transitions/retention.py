@@ -1,6 +1,7 @@
-"""Sealing a lineage: what it did stays on record for ever, and nothing goes on from it any more.
+"""What is kept of a lineage, and for how long: the one place that says so.
 
-Its contents may be taken away afterwards, as a whole. Occurrences, keys and receipts stay.
+Sealed, nothing goes on from it any more, and its record stays. Only of a sealed lineage anything is erased, as a whole
+and by the policy of the installation: contents first, then the log, at last the receipts.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterator
 
+from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q
 
 from runs import lifecycle, models, rights
@@ -19,6 +21,10 @@ from runs.transitions.refusals import Invalid, NotYours, Stale
 
 SEALED = "This lineage is sealed: its record stays, but nothing goes on from it any more."
 BATCH = 200
+DAY = 24 * 3600.0
+POLICY = Actor(user=None, channel="shell")
+"""Who erases: the installation's settings, by whoever runs its commands."""
+Part = models.Tombstone.Part
 
 
 @attempts.noted("lineage.seal", "run {}")
@@ -36,6 +42,16 @@ def seal(
     reason = texts.typed(reason, "reason")
     if not texts.says(reason):
         raise Invalid("Say why it is sealed; the reason stays in the record.")
+    return _seal(root_id, reason=reason, by=by, ended_before=ended_before)
+
+
+def seal_by_policy(root_id: int, *, part: str) -> models.Run:
+    """Return the first run of the lineage, sealed because its `part` is kept no longer; refuses as `seal` does."""
+    reason = f"By policy nothing is kept of it for longer than {days(part)} days but digests."
+    return _seal(root_id, reason=reason, by=POLICY, ended_before=before(part))
+
+
+def _seal(root_id: int, *, reason: str, by: Actor, ended_before: datetime.datetime | None) -> models.Run:
     with committing("seal"):
         root = inbox.lock(root_id)
         if root.root_id != root.pk:
@@ -63,6 +79,46 @@ def refuse_sealed(run: models.Run) -> None:
     """Refuse (Stale) to go on from a run of a sealed lineage."""
     if models.Run.objects.filter(pk=run.root_id, sealed_at__isnull=False).exists():
         raise Stale(SEALED)
+
+
+def days(part: str) -> int:
+    """Return for how many days after its end this part of a lineage is kept by policy; 0 for ever."""
+    kept = {part: int(settings.CKPTSITE[f"KEEP_{part.upper()}"]) for part in Part.values}
+    if part == Part.PAYLOADS:  # a log takes its contents with it
+        return kept[Part.PAYLOADS] or kept[Part.TIMELINE]
+    return kept[part]
+
+
+def before(part: str) -> datetime.datetime | None:
+    """Return the moment before which a lineage must have ended for this part to go; None where it is kept for ever."""
+    kept = days(part)
+    return clock_time.now() - clock_time.seconds(kept * DAY) if kept else None
+
+
+def told(run: models.Run) -> str:
+    """Return in one sentence what was erased of the run, when, and by which rule; empty where nothing was."""
+    found = list(models.Tombstone.objects.filter(run=run).order_by("pk"))
+    if not found:
+        return ""
+    said = [
+        f"{_WORDS[Part(row.part)]} on {row.content['at'][:10]}, kept for {row.content['days']} days"
+        for row in found
+    ]
+    left = (
+        ""
+        if found[-1].part == Part.RECEIPTS
+        else " Its effects, their keys and digests of their receipts stay."
+    )
+    return (
+        f"Run {run.pk} ended as {run.status}; by the policy of this site erased were {'; '.join(said)}.{left}"
+    )
+
+
+_WORDS = {
+    Part.PAYLOADS: "what it said and was given",
+    Part.TIMELINE: "its log",
+    Part.RECEIPTS: "its receipts",
+}
 
 
 def ended(before: datetime.datetime) -> Iterator[int]:
@@ -100,6 +156,30 @@ def why_not(
     parent = above.order_by("parent__root").values_list("parent__root", flat=True).first()
     if parent is not None:
         return f"Another attempt of run {parent}, which handed it the work, may need it again; seal that lineage first."
+    return None
+
+
+def why_kept(
+    root: int, *, ended_before: datetime.datetime, below: Collection[int] = (), beside: Collection[int] = ()
+) -> str | None:
+    """Return in one sentence why nothing of the lineage can be erased now, or None if it can.
+
+    `below` are the first runs of separate work that goes on from it and of which nothing was erased.
+    """
+    why = why_not(root, ended_before=ended_before, beside=beside)
+    if why is not None:
+        return why
+    late = Q(ended_at__isnull=True) | Q(ended_at__gte=ended_before)
+    child = models.Run.objects.filter(late, parent__root=root).order_by("pk").first()
+    if child is not None:
+        return f"Run {child.pk}, to which it handed work over, ended too recently."
+    states = [lifecycle.Occurrence.OPEN, lifecycle.Occurrence.UNKNOWN]
+    if models.Occurrence.objects.filter(root=root, state__in=states).exists():
+        return "It isn't known of every effect of this lineage whether it happened; that is to be answered first."
+    if models.Review.objects.filter(run__root=root, status=lifecycle.Review.OPEN).exists():
+        return "Somebody is still asked about this lineage."
+    if below:
+        return f"Run {min(below)}, separate work, goes on from its log; that has to be erased first."
     return None
 
 

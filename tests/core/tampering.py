@@ -65,9 +65,9 @@ def other(field: Any, value: Any, rng: random.Random) -> Any:
             else value | {"x": 1}
         )
     if (
-        isinstance(value, int)
+        isinstance(value, (int, float))
         or (value is None and "Integer" in kind)
-        or kind in {"ForeignKey", "BigAutoField"}
+        or kind in {"ForeignKey", "OneToOneField", "BigAutoField"}
     ):
         return 2 if field.name == "tier" and value != 2 else 3 if field.name == "tier" else (value or 0) + 1
     if kind == "GenericIPAddressField":

@@ -191,6 +191,10 @@ IMPOSSIBLE: dict[str, Impossible] = {
         agents_rows.memory_version, note=agents_rows.memory_note(), author=rows.user()
     ),
     "runs_memoryversion_writer": lambda: agents_rows.memory_version(note=agents_rows.memory_note()),
+    "runs_tombstone_one": lambda: twice(
+        models.Tombstone.objects.create, run=rows.run(), part="payloads", content={}
+    ),
+    "runs_tombstone_part": lambda: models.Tombstone.objects.create(run=rows.run(), part="all", content={}),
     "runs_installation_single": lambda: models.Installation.objects.create(id=2),
 }
 

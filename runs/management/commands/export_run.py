@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs import models
 from runs.engine import run_files
+from runs.models import tombstone
+from runs.transitions import retention
 
 
 class Command(BaseCommand):
@@ -47,6 +49,8 @@ def _write(number: int, path: Path) -> None:
     run = models.Run.objects.select_related("agent_version__agent").filter(pk=number).first()
     if run is None:
         raise CommandError(f"There is no run {number}.")
+    if tombstone.is_erased(run):
+        raise CommandError(retention.told(run))
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.writelines(run_files.written(run))

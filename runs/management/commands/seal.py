@@ -11,8 +11,6 @@ from runs import models
 from runs.transitions import clock_time, refusals, retention
 from runs.transitions.actor import Actor
 
-DAY = 24 * 3600.0
-
 
 class Command(BaseCommand):
     """Seals one lineage in each commit: ended half-way, it goes on where it was when it is given again."""
@@ -43,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is nobody named {by!r} here.")
         if options["ended"] < 1:
             raise CommandError("A lineage has to have ended at least 1 day ago.")
-        before = clock_time.now() - clock_time.seconds(options["ended"] * DAY)
+        before = clock_time.now() - clock_time.seconds(options["ended"] * retention.DAY)
         actor, tries = Actor(user=user, channel="shell"), bool(options["dry_run"])
         done: set[int] = set()
         left = 0
