@@ -2,20 +2,23 @@
 
 For each number of runs a database is seeded (`tests.bench.seed`), and each page and each part that refreshes itself is
 asked for in one process as the web server does: its time, the statements that it says, and the bytes that it sends.
-Searches are measured under both of the server's kinds of plan. On the largest one a browser then opens pages, also on
-a processor slowed down four times and over a slow line. Exit code 1 if a bar is missed.
+Searches are measured under both of the server's kinds of plan; the site plans each one anew, so only that has a bar.
+What a search costs grows with what it finds, so that it has a bar of its own and none for its growth. On the largest
+database a browser then opens pages, also on a processor slowed down four times and over a slow line. Exit code 1 if a
+bar is missed. With `--data DIR` the databases are kept there, and those that are there are measured again.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,6 @@ BARS = {
     "page_p95_ms": 200.0,
     "fragment_p95_ms": 120.0,
     "search_p95_ms": 300.0,
-    "generic_plan_search_ms": 300.0,
     "most_against_fewest": 1.3,
     "largest_paint_slow_processor_ms": 1200.0,
     "largest_paint_slow_line_ms": 2500.0,
@@ -50,14 +52,16 @@ def main(arguments: Sequence[str]) -> int:
         "--runs", default="1000,100000,1000000", help="how many runs there are, one number after the other"
     )
     parser.add_argument("--no-browser", action="store_true", help="leave out what a browser would show")
+    parser.add_argument(
+        "--data", type=Path, help="keep the databases in this folder, and use those that it has"
+    )
     options = parser.parse_args(arguments)
     sizes = sorted(int(number) for number in options.runs.split(","))
     found: dict[int, dict[str, Any]] = {}
     figures: dict[str, float] = {}
     for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="ckptsite-bench-", ignore_cleanup_errors=True) as name:
-            Path(name).chmod(0o711)
-            data = Path(name) / "data"
+        with _folder(options.data) as folder:
+            data = folder / str(size)
             found[size] = _served(data, size)
             if size == sizes[-1] and not options.no_browser:
                 figures = _painted(data)
@@ -74,6 +78,17 @@ def main(arguments: Sequence[str]) -> int:
     }
     report(result, as_json=options.json)
     return 0 if all(bar["met"] for bar in result["bars"].values()) else 1
+
+
+@contextlib.contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    if kept is not None:
+        kept.mkdir(mode=0o711, exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="ckptsite-bench-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
 
 
 def _served(data: Path, runs: int) -> dict[str, Any]:
@@ -108,13 +123,11 @@ def _figures(found: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
     def worst(kind: str, *, search: bool = False) -> float:
         return max(float(one["p95"]) for one in every if one["kind"] == kind and one["search"] == search)
 
-    generic = [plan["generic_ms"] for size in found.values() for plan in size["plans"].values()]
-    ratios = [ratio for _, ratio in _ratios(first, last)]
+    ratios = [ratio for name, ratio in _ratios(first, last) if not last[name]["search"]]
     return {
         "page_p95_ms": worst("page"),
         "fragment_p95_ms": worst("fragment"),
         "search_p95_ms": worst("page", search=True),
-        "generic_plan_search_ms": max(generic),
         **({"most_against_fewest": max(ratios)} if first is not last else {}),
     }
 
@@ -148,8 +161,11 @@ def report(found: Mapping[str, Any], *, as_json: bool) -> None:
         print(json.dumps(found, indent=2))  # noqa: T201
         return
     for runs, size in found["sizes"].items():
-        about = f"{size['seeded']['megabytes']:,} MB, floor {size['floor_ms']} ms, load {size['load']}"
+        about = f"{size['megabytes']:,} MB, floor {size['floor_ms']} ms, load {size['load']}"
         print(f"{runs:,} runs, {about}")  # noqa: T201
+        for plan in ("custom_ms", "generic_ms"):
+            worst = max((one[plan] for one in size["plans"].values()), default=0.0)
+            print(f"  the slowest statement of a search, {plan[:-3]} plan: {worst} ms")  # noqa: T201
         slowest = sorted(size["served"].items(), key=lambda pair: -pair[1]["p95"])
         for name, one in slowest[:SHOWN]:
             print(  # noqa: T201

@@ -162,6 +162,16 @@ def plans(people: People, address: Address) -> dict[str, float] | None:
     return found
 
 
+def _megabytes() -> int:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database()) / 1000000")
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def main(arguments: Sequence[str]) -> int:
     """Seed, measure every address, and print it as JSON."""
     from tests.bench import addresses, seed, stage
@@ -185,12 +195,14 @@ def main(arguments: Sequence[str]) -> int:
         wanted = [one for one in addresses.everything() if options.only in one.name]
         served = {one.name: vars(measure(people, one, times=options.times)) for one in wanted}
         planned = {one.name: plans(people, one) for one in wanted if one.search}
+        megabytes = _megabytes()
         floor = measure(people, Address(name="floor", path="/healthz", who="reviewer"), times=options.times)
     refused = {name: one["status"] for name, one in served.items() if one["status"] != 200}
     if refused:
         raise LookupError(f"not every page opens: {refused}")
     result = {
         "seeded": {} if seeded is None else vars(seeded),
+        "megabytes": megabytes,
         "load": round(os.getloadavg()[0], 1),
         "floor_ms": floor.p50,
         "served": served,
