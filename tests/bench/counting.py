@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -16,10 +17,11 @@ from runs.models import wire
 
 @dataclasses.dataclass
 class Said:
-    """Statements, and the rows that they read or wrote."""
+    """Statements, the rows that they read or wrote, and the seconds from saying one until it is answered."""
 
     statements: int = 0
     rows: int = 0
+    seconds: float = 0.0
 
 
 @contextlib.contextmanager
@@ -29,8 +31,10 @@ def statements() -> Iterator[Said]:
     inner = psycopg.Cursor.execute
 
     def execute(cursor: psycopg.Cursor[Any], *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
+        began = time.perf_counter()
         inner(cursor, *args, **kwargs)
         if threading.get_ident() == here:
+            said.seconds += time.perf_counter() - began
             said.statements += 1
             said.rows += max(0, cursor.rowcount)
         return cursor
@@ -38,8 +42,10 @@ def statements() -> Iterator[Said]:
     past = wire.execute
 
     def direct(*args: Any, **kwargs: Any) -> Any:
+        began = time.perf_counter()
         rows = past(*args, **kwargs)
         if threading.get_ident() == here:
+            said.seconds += time.perf_counter() - began
             said.statements += 1
             said.rows += len(rows)
         return rows
@@ -47,8 +53,10 @@ def statements() -> Iterator[Said]:
     past_together = wire.together
 
     def together(statements: Any) -> Any:
+        began = time.perf_counter()
         answers = past_together(statements)
         if threading.get_ident() == here:
+            said.seconds += time.perf_counter() - began
             said.statements += len(answers)
             said.rows += sum(len(rows) for rows in answers)
         return answers

@@ -80,6 +80,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         step_of_l1=(worked.run.steps + worked.calls) / worked.wall / floor.l1,
+        step_ceiling=(worked.run.steps + worked.calls) / worked.said.seconds / floor.l1,
         commits_per_read=worked.commits_each(),
     )
     worked, floor = beside(hotpath.reads_and_replies(sizes.steps, asked=True))
@@ -96,6 +97,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         effect_of_l2=sizes.steps / worked.wall / floor.l2,
+        effect_ceiling=sizes.steps / worked.said.seconds / floor.l2,
         commits_per_effect=worked.commits_each(),
         now_and_then=sum(worked.commits.get(kind, 0) for kind in hotpath.NOW_AND_THEN) / sizes.steps,
         time_now_and_then=worked.seconds_now_and_then() / worked.wall,
@@ -113,6 +115,7 @@ def hot_path(found: Found, url: str, sizes: Sizes) -> None:
     note(
         found,
         fused_of_l2=sizes.steps / worked.wall / floor.l2,
+        fused_ceiling=sizes.steps / worked.said.seconds / floor.l2,
         commits_per_fused=worked.commits_each(),
         bytes_as_left=(left - empty) / sizes.steps,
         bytes_per_effect=(hotpath.size(vacuumed=True) - empty) / sizes.steps,
