@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 
+from django.db import connection
+
 from runs import lifecycle, models, rights
 from runs.transitions import attempts, audit, clock_time, switches, texts
 from runs.transitions.actor import ENGINE, Actor
@@ -28,6 +30,7 @@ def adopt(origin: str, *, before: str = "", why: str = "") -> bool:
 def found(origin: str, *, why: str) -> bool:
     """Stop every start of an effect, because the database was restored, copied or rolled back; say so once.
 
+    What was lost had numbers, which are in its effects' keys, in links and in what programs keep: they aren't given anew.
     Return whether that is news. Like every switch it raises the gate's epoch, and takes effect before it returns.
     """
     with committing("restored"):
@@ -40,6 +43,8 @@ def found(origin: str, *, why: str) -> bool:
             installation.restored_at = clock_time.now()
             installation.restored_why = texts.storable(why)
             installation.gate_epoch += 1
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT runs_skip_numbers()")
         installation.save(
             update_fields=["system", "restored", "restored_at", "restored_why", "gate_epoch"],
         )
