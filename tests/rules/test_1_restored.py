@@ -167,20 +167,6 @@ def test_1_13_what_is_started_afterwards_goes_as_ever(start: Start, person: Pers
     assert len(World.effects("draft")) == 1
 
 
-def test_1_13_what_is_started_afterwards_has_no_key_of_what_was_lost(start: Start, person: Person) -> None:
-    """Another piece of work, begun after the dump and lost, would otherwise have the same number, and so the same keys."""
-    with copied() as inside:
-        lost = go(start(step("allowed", "draft")))
-        key = models.Occurrence.objects.get(owner__run=lost).key
-        with inside():
-            origin.ensure()
-            restores.release(reason="The old server is off.", by=Actor(user=person("ada", "admin")))
-            new = go(start(step("allowed", "draft")))
-            assert new.status == "succeeded"
-            assert new.pk > lost.pk + 900_000
-            assert models.Occurrence.objects.get(owner__run=new).key != key
-
-
 def test_1_13_a_disk_that_was_rolled_back_shows_by_the_last_intent(start: Start) -> None:
     """The identity is the same, but the last effect that this machine began isn't in the database."""
     run = go(start(step("allowed", "draft")))

@@ -1,4 +1,4 @@
-"""Work that was handed over in the lost part of a history: its effects can't be found, so a person is asked."""
+"""Work that was begun or handed over in the lost part of a history: its effects can't be found, nor its keys reused."""
 
 from __future__ import annotations
 
@@ -84,3 +84,19 @@ def test_1_13_a_process_forgets_what_it_kept_of_the_lost_part(
             restores.release(reason="the old server is switched off", by=admin)
             assert go(run).status == "waiting"
             assert only_review(run).kind == "action"
+
+
+def test_1_13_what_is_started_afterwards_has_no_key_of_what_was_lost(
+    start: Start, person: Callable[..., models.User]
+) -> None:
+    """Another piece of work, begun after the dump and lost, would otherwise have the same number, so the same keys."""
+    with copied() as inside:
+        lost = go(start(step("allowed", "draft")))
+        key = models.Occurrence.objects.get(owner__run=lost).key
+        with inside():
+            origin.ensure()
+            restores.release(reason="The old server is off.", by=Actor(user=person("ada", "admin")))
+            new = go(start(step("allowed", "draft")))
+            assert new.status == "succeeded"
+            assert new.pk > lost.pk + 900_000
+            assert models.Occurrence.objects.get(owner__run=new).key != key
