@@ -66,6 +66,7 @@ def _desk() -> Iterator[Address]:
     for name, number in asked.items():
         yield _page(f"review, {name}", f"/reviews/{number}/")
     yield _part("review live", f"/reviews/{mail}/?part=live")
+    yield _part("review came", f"/reviews/{mail}/?part=came")
     yield _page("review, edit", f"/reviews/{mail}/edit/")
     several = models.Review.objects.filter(status="open", run__reviews=mail).order_by("pk")[:5]
     yield _page("batch", "/reviews/batch/?" + "&".join(f"review={one.pk}" for one in several))
@@ -129,14 +130,23 @@ def _runs() -> Iterator[Address]:
         for tab in ("", "plan/", "transcript/", "effects/", "usage/", "checkpoints/"):
             yield _page(f"run, {name}, {tab or 'timeline'}".rstrip("/"), f"/runs/{run.pk}/{tab}")
         yield _part(f"run live, {name}", f"/runs/{run.pk}/?part=live")
-        yield _part(f"run effects live, {name}", f"/runs/{run.pk}/effects/?part=live")
+        for tab in ("plan", "transcript", "effects", "usage", "checkpoints"):
+            yield _part(f"run {tab} live, {name}", f"/runs/{run.pk}/{tab}/?part=live")
         number = max(1, run.checkpoint_number // 2)
         yield _page(f"run, {name}, checkpoint", f"/runs/{run.pk}/checkpoints/{number}/", "operator")
         yield _page(f"run, {name}, dossier", f"/runs/{run.pk}/dossier/", "auditor")
         if name != "new attempt":
             yield _page(f"run, {name}, re-drive", f"/runs/{run.pk}/redrive/?checkpoint={number}", "operator")
+            yield _page(f"run, {name}, separate", f"/runs/{run.pk}/separate/?checkpoint={number}", "operator")
+        yield _page(f"run, {name}, differences", f"/runs/{run.pk}/diff/?a=1&b={number}")
+        yield _page(f"run, {name}, plan versions", f"/runs/{run.pk}/plan/versions/")
         yield _page(f"run, {name}, line", f"/runs/{run.pk}/entries/{number}/")
         yield _search(f"run, {name}, by words", f"/runs/{run.pk}/?q=", "INV")
+    yield _page("run, state", f"/runs/{short.pk}/checkpoints/1/state/")
+    waiting = runs["waiting"].pk
+    yield _page("run, plan edit", f"/runs/{waiting}/plan/edit/", "operator")
+    yield _part("run, plan editor", f"/runs/{waiting}/plan/edit/?part=editor", "operator")
+    yield _part("run, plan news", f"/runs/{waiting}/plan/edit/?part=news", "operator")
     new = runs["new attempt"]
     yield _page("compare attempts", f"/compare/?runs={new.root_id},{new.pk}")
     yield _page("re-drive many", "/runs/redrive/", "operator")
@@ -162,9 +172,16 @@ def _offices() -> Iterator[Address]:
     yield _page("agent", f"/agents/{agent.name}/", "admin")
     yield _page("agent, edit", f"/agents/{agent.name}/edit/", "admin")
     yield _page("agent, memory", f"/agents/{agent.name}/memory/", "admin")
-    for path in ("policies/", "policies/edit/", "tools/", "tools/email.send/", "mcp/", "switches/", "secrets/", "team/",
-                 "budgets/", "budgets/everybody/", "settings/", "settings/notifications/", "settings/tokens/",
-                 "settings/sessions/", "notices/", "outgoing/", "system/storage/"):  # fmt: skip
+    version = models.AgentVersion.objects.filter(agent=agent).order_by("-pk")[0].number
+    yield _page("agent, try", f"/agents/{agent.name}/{version}/try/", "admin")
+    yield _page("budget of an agent", f"/budgets/agents/{agent.name}/", "admin")
+    yield _part("audit chain", "/audit/?part=chain", "auditor")
+    yield _part("system state", "/system/?part=state", "admin")
+    yield _part("mcp servers", "/mcp/?part=servers", "admin")
+    for path in ("system/", "agents/new/", "policies/", "policies/edit/", "tools/", "tools/email.send/", "mcp/",
+                 "switches/", "secrets/", "team/", "budgets/", "budgets/everybody/", "settings/",
+                 "settings/notifications/", "settings/tokens/", "settings/sessions/", "notices/",
+                 "outgoing/", "system/storage/"):  # fmt: skip
         yield _page(path.rstrip("/"), f"/{path}", "admin")
     person = models.User.objects.get(username="reviewer")
     yield _page("person", f"/team/{person.pk}/", "admin")

@@ -12,7 +12,7 @@ from django.db.models import Count
 from runs import models
 from runs.engine import verifier
 from runs.selectors import storage
-from tests.bench import addresses, plans, seed, serving
+from tests.bench import addresses, covered, plans, seed, serving
 from tests.bench.seeding import patterns
 
 FEW = patterns.Sizes(agents=2, broad=1, huge=160, open=0.02, without=frozenset({"long"}))
@@ -39,6 +39,11 @@ def test_what_is_seeded_holds_in_every_chain_and_opens_on_every_page() -> None:
         for address in wanted:
             assert serving.ask(people, address)[0] == 200, address
     assert plans.whole(said) == {}
+    assert covered.gaps(people, wanted) == []
+    assert covered.gaps(people, [one for one in wanted if one.path.partition("?")[0] != "/system/"]) == [
+        "/system/ isn't measured",
+        "the part 'state' of system isn't measured",
+    ]
     without = serving.Statement("SELECT id FROM runs_run WHERE title = %s", ["Open invoices"], 0.0)
     assert plans.whole([without]) == {without.text: "runs_run without an index"}
     _storage_is_what_it_is()
