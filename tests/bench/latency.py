@@ -22,8 +22,11 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def workers(folder: folders.Folder) -> Iterator[None]:
-    """Keep a broker and a Celery worker on this data folder, as `up` starts them."""
+def workers(folder: folders.Folder, *, clock: bool = False) -> Iterator[list[int]]:
+    """Keep a broker and a Celery worker on this data folder, as `up` starts them, and a clock where asked for.
+
+    Gives the process of the worker and of the clock.
+    """
     setting = children.Setting(
         folder=folder,
         database_url=folder.database_url,
@@ -37,13 +40,16 @@ def workers(folder: folders.Folder) -> Iterator[None]:
         running.append((processes.start(broker), broker))
         waiting.until(lambda: valkey.answers(folder), within=30, what="the broker answers")
         celery = children.worker(setting)
+        folder.worker_ready.unlink(missing_ok=True)
         running.append((processes.start(celery), celery))
         waiting.until(folder.worker_ready.exists, within=60, what="the worker takes messages")
         waiting.until(lambda: hints.wake_now(0), within=30, what="hints go out again")
-        yield
+        if clock:
+            running.append((processes.start(children.clock(setting)), children.clock(setting)))
+        yield [process.pid for process, _ in running[1:]]
     finally:
         for process, program in reversed(running):
-            if program.name == "worker":
+            if program.name in {"worker", "clock"}:
                 processes.end_session(process.pid)
             processes.stop(process, program, within=20)
 
