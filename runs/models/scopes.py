@@ -66,9 +66,24 @@ class Scope(models.Model):
 
 
 def seen(user: User | None, agent: str = "agent_version__agent") -> Q:
-    """Return the condition under which a row is in this person's scope; `agent` is the row's way to its agent."""
+    """Return the condition under which a row is in this person's scope; `agent` is the row's way to its agent.
+
+    It names versions where the way leads over them: how many runs each has is what the server plans by.
+    """
     limit = None if user is None else user.limit()
-    return Q() if limit is None else Q(**{f"{agent}__in": sorted(limit)})
+    if user is None or limit is None:
+        return Q()
+    way = agent.removesuffix("__agent")
+    return Q(**{f"{way}__in": sorted(limit) if way == agent else _versions(user, limit)})
+
+
+def _versions(user: User, limit: frozenset[int]) -> list[int]:
+    """Return the versions of these agents; read once for a person as they were read."""
+    known: dict[frozenset[int], list[int]] = user.__dict__.setdefault("_versions", {})
+    if limit not in known:
+        rows = AgentVersion.objects.filter(agent__in=sorted(limit)).order_by("pk")
+        known[limit] = list(rows.values_list("pk", flat=True))
+    return known[limit]
 
 
 def who_see(agent: int) -> Q:

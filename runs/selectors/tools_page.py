@@ -18,7 +18,7 @@ from runs.selectors import deciding, page_models, policy_models, policy_page, to
 from runs.selectors.tools_models import Argument, Detail, Failure, Line, ToolsPage
 from runs.tools import contract, registry, undo
 
-NEWEST = 20_000
+NEWEST = 5_000
 FAILURES = 10
 
 

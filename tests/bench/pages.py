@@ -40,6 +40,8 @@ BARS = {
 SHOWN = 25
 LEAST_MS = 3.0
 """What grows by less isn't told from noise."""
+FULL = 0.9
+"""A page of fewer bytes than this share shows less."""
 
 Served = Mapping[str, Mapping[str, Any]]
 
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     result: dict[str, Any] = {
         "load": round(os.getloadavg()[0], 1),
         "sizes": found,
-        "grown": _grown(found[sizes[0]]["served"], found[sizes[-1]]["served"]),
+        "grown": _grown(found),
         "bars": {
             name: {"found": round(figures[name], 2), "bar": bar, "met": figures[name] <= bar}
             for name, bar in BARS.items()
@@ -118,39 +120,47 @@ def _painted(data: Path) -> dict[str, float]:
 def _figures(found: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
     """Return the worst of each kind, over all sizes."""
     every = [one for size in found.values() for one in size["served"].values()]
-    first, last = (found[size]["served"] for size in (min(found), max(found)))
 
     def worst(kind: str, *, search: bool = False) -> float:
         return max(float(one["p95"]) for one in every if one["kind"] == kind and one["search"] == search)
 
-    ratios = [ratio for name, ratio in _ratios(first, last) if not last[name]["search"]]
+    last = found[max(found)]["served"]
+    ratios = [ratio for name, _, ratio in _ratios(found) if not last[name]["search"]]
     return {
         "page_p95_ms": worst("page"),
         "fragment_p95_ms": worst("fragment"),
         "search_p95_ms": worst("page", search=True),
-        **({"most_against_fewest": max(ratios)} if first is not last else {}),
+        **({"most_against_fewest": max(ratios)} if len(found) > 1 else {}),
     }
 
 
-def _ratios(first: Served, last: Served) -> list[tuple[str, float]]:
-    """Return by how much each page got slower in the middle, the worst first."""
-    found = [
-        (name, last[name]["p50"] / one["p50"] if last[name]["p50"] - one["p50"] > LEAST_MS else 1.0)
-        for name, one in first.items()
-    ]
-    return sorted(found, key=lambda pair: -pair[1])
+def _ratios(found: Mapping[int, Mapping[str, Any]]) -> list[tuple[str, int, float]]:
+    """Return by how much each page got slower in the middle, and since how many runs; the worst first.
+
+    It is compared with the fewest runs with which it shows as much: a list that isn't full yet is drawn faster.
+    """
+    ratios = []
+    last = found[max(found)]["served"]
+    for name, one in last.items():
+        full = [size for size in sorted(found) if found[size]["served"][name]["bytes"] >= FULL * one["bytes"]]
+        before = found[full[0]]["served"][name]["p50"]
+        grown = one["p50"] / before if one["p50"] - before > LEAST_MS else 1.0
+        ratios.append((name, full[0], grown))
+    return sorted(ratios, key=lambda found: -found[2])
 
 
-def _grown(first: Served, last: Served) -> dict[str, Any]:
+def _grown(found: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     """Return what grew the most, with the statement that took the longest."""
+    last = found[max(found)]["served"]
     return {
         name: {
             "ratio": round(ratio, 2),
-            "p50_ms": [first[name]["p50"], last[name]["p50"]],
-            "sql_ms": [first[name]["sql_ms"], last[name]["sql_ms"]],
+            "since": since,
+            "p50_ms": [found[since]["served"][name]["p50"], last[name]["p50"]],
+            "sql_ms": [found[since]["served"][name]["sql_ms"], last[name]["sql_ms"]],
             "slowest": last[name]["slowest"][:300],
         }
-        for name, ratio in _ratios(first, last)[:8]
+        for name, since, ratio in _ratios(found)[:SHOWN]
         if ratio > 1.0
     }
 
@@ -173,7 +183,7 @@ def report(found: Mapping[str, Any], *, as_json: bool) -> None:
                 f" {one['sql_ms']:6.1f} ms  {one['bytes']:9,} bytes"
             )
     for name, one in found["grown"].items():
-        print(f"grew {one['ratio']:5.2f} times: {name} {one['p50_ms']} ms")  # noqa: T201
+        print(f"grew {one['ratio']:5.2f} times since {one['since']:,}: {name} {one['p50_ms']} ms")  # noqa: T201
     for name, bar in found["bars"].items():
         print(f"{name:34} {bar['found']:8} of {bar['bar']:6}  {'met' if bar['met'] else 'MISSED'}")  # noqa: T201
 
