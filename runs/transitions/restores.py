@@ -30,7 +30,7 @@ def adopt(origin: str, *, before: str = "", why: str = "") -> bool:
 def found(origin: str, *, why: str) -> bool:
     """Stop every start of an effect, because the database was restored, copied or rolled back; say so once.
 
-    What was lost had numbers, which are in its effects' keys, in links and in what programs keep: they aren't given anew.
+    What was lost had numbers, which are in its effects' keys, in links and in what programs keep: none is given anew.
     Return whether that is news. Like every switch it raises the gate's epoch, and takes effect before it returns.
     """
     with committing("restored"):

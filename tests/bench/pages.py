@@ -43,8 +43,6 @@ LEAST_MS = 3.0
 FULL = 0.9
 """A page of fewer bytes than this share shows less."""
 
-Served = Mapping[str, Mapping[str, Any]]
-
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, and say by the exit code whether every bar is met."""
