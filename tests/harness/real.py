@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import itertools
 import json
-import os
 import random
 import statistics
 import sys
@@ -23,15 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.harness import grounds
+
 if TYPE_CHECKING:
     from runs import models
     from tests.harness import nemesis, world
 
-_SECONDS = {
-    "LEASE": 3, "HEARTBEAT": 0.5, "MARGIN": 1, "CLOCK": 0.3, "SLICE": 5, "READ_TIMEOUT": 5, "EFFECT_TIMEOUT": 3,
-    "MODEL_TIMEOUT": 5, "SETTLE": 0.5, "UNDO_WINDOW_1": 0, "UNDO_WINDOW_2": 0, "UNDO_WINDOW_3": 0, "IDLE_TIMEOUT": 60,
-}  # fmt: skip
-TIMES = {f"CKPTSITE_{name}": str(seconds) for name, seconds in _SECONDS.items()} | {"LOG_LEVEL": "WARNING"}
 IN_FLIGHT = 8
 PATIENCE = 180.0
 """So long every run may take to end once nobody strikes any more."""
@@ -177,60 +173,21 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ckptsite-real-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)
-        figures = _on_a_site(Path(name), options)
+        figures = grounds.on_a_site(
+            Path(name), lambda site, outside, inside: _strike(site, outside, inside, options)
+        )
     sys.stdout.write(json.dumps(figures, indent=None if options.json else 2) + "\n")
     return int(figures["exit"])
-
-
-def _on_a_site(root: Path, options: argparse.Namespace) -> dict[str, Any]:
-    from ckptsite.services import folder as folders
-    from tests.harness import apps, tools, world
-
-    place = folders.Folder(root / "data")
-    folders.make(place)
-    inside, outside = root / "inside", world.World(root)
-    inside.mkdir()
-    for name in ("SECRET_KEY", "PUBLIC_URL", "EMAIL_HOST", "CKPTSITE_APPS"):
-        os.environ.pop(name, None)
-    os.environ.update(
-        TIMES,
-        DATABASE_URL=place.database_url,
-        REDIS_URL=place.redis_url,
-        CKPTSITE_DATA=str(place.root),
-        CKPTSITE_HARNESS_PACE=str(world.PACE),
-        DJANGO_SETTINGS_MODULE="tests.harness.site_settings",
-    )
-    os.environ[tools.SOCKET] = outside.path
-    outside.start()
-    try:
-        import django
-
-        django.setup()
-        os.environ[apps.INSIDE] = str(inside)  # from here on: the workers', not ours
-        from tests.harness import nemesis
-
-        site = nemesis.Site(place.root)
-        try:
-            return _strike(site, outside, inside, options)
-        finally:
-            site.stop()
-    finally:
-        outside.stop()
 
 
 def _strike(
     site: nemesis.Site, outside: world.World, inside: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
-    from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    from ckptsite.services import postgres
-    from tests.harness import nemesis, people
+    from tests.harness import nemesis
 
-    site.start("postgres", "valkey")
-    postgres.make_database(site.folder.database_url)
-    call_command("migrate", verbosity=0)
-    people.make()
+    grounds.begin(site)
     site.start("worker", "clock")
     rng = random.Random(options.seed)
     trial = Trial(site, outside, rng)

@@ -178,10 +178,11 @@ class World:
 
 
 def ask(path: str, request: dict[str, Any], *, timeout: float, sent: Any = None) -> dict[str, Any]:
-    """Return the world's answer; ConnectionError or TimeoutError when it gives none. `sent` is called in between."""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(timeout)
-        client.connect(path)
+    """Return the world's answer; ConnectionError or TimeoutError when it gives none. `sent` is called in between.
+
+    The world is at a socket's path, or at `tcp:ADDRESS:PORT` for those on another host.
+    """
+    with _dial(path, timeout) as client:
         client.sendall(json.dumps(request).encode() + b"\n")
         if sent is not None:
             sent()
@@ -190,6 +191,20 @@ def ask(path: str, request: dict[str, Any], *, timeout: float, sent: Any = None)
         raise ConnectionResetError("the world closed the connection without an answer")
     answer: dict[str, Any] = json.loads(line)
     return answer
+
+
+def _dial(path: str, timeout: float) -> socket.socket:
+    if path.startswith("tcp:"):
+        _, address, port = path.split(":")
+        return socket.create_connection((address, int(port)), timeout=timeout)
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(timeout)
+    try:
+        client.connect(path)
+    except OSError:
+        client.close()
+        raise
+    return client
 
 
 def _run(store: Path, path: str) -> None:
