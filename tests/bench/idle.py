@@ -95,12 +95,13 @@ def look(folder: folders.Folder, sizes: Sizes) -> Found:
 def let_wait(count: int) -> None:
     """Let this many runs of one agent stop before an effect that a person must release."""
     from runs import lifecycle, models
-    from runs.engine import worker
+    from runs.engine import advance
     from tests.bench import recordings, tools
 
     replies = recordings.singles(1, tool=tools.Send)
     runs = [recordings.start(replies, agent="bench-waiting").pk for _ in range(count)]
-    worker.drain(until_idle=False)
+    for run_id in runs:
+        advance.advance(run_id)
     asked = models.Run.objects.filter(pk__in=runs, status=lifecycle.Run.WAITING)
     assert asked.count() == count, "not every run waits"
 
