@@ -1,5 +1,4 @@
 // Everything here is comfort: each page works without it.
-import * as cursor from "./cursor.js";
 import * as drafts from "./drafts.js";
 import * as gate from "./gate.js";
 import * as keys from "./keys.js";
@@ -11,19 +10,21 @@ import * as speech from "./speech.js";
 import * as theme from "./theme.js";
 import * as times from "./times.js";
 
-const modules = [cursor, drafts, gate, keys, live, menus, palette, shows, speech, theme, times];
+const modules = [drafts, gate, keys, live, menus, palette, shows, speech, theme, times];
 for (const module of modules) module.start?.();
 
 // What few pages have something for is fetched by those.
 const rare = {
   "#decide": () => import("./bar.js"),
+  "[data-cursor]": () => import("./cursor.js"),
   "[data-copy]": () => import("./copy.js"),
-  "form[data-fields]": () => import("./fields.js"),
-  "form[data-batch], h1[data-focus]": () => import("./pick.js"),
-  "form[data-passkey]": () => import("./passkey.js"),
+  "[data-fields]": () => import("./fields.js"),
+  "[data-batch], h1[data-focus]": () => import("./pick.js"),
+  "[data-passkey]": () => import("./passkey.js"),
   "[data-plan-list]": () => import("./plan.js"),
-  "form[data-undo]": () => import("./undo.js"),
-  "form[data-whole]": () => import("./whole.js"),
+  "[data-fields], [data-whole]": () => import("./redrawn.js"),
+  "[data-undo]": () => import("./undo.js"),
+  "[data-whole]": () => import("./whole.js"),
 };
 async function join(mark) {
   const wanted = rare[mark];
@@ -34,7 +35,7 @@ async function join(mark) {
     module.refresh?.();
     modules.push(module);
   } catch {
-    rare[mark] = wanted; // the page is being left, or the line is down: its next change asks again
+    rare[mark] = wanted; // the line is down: the next change asks again
   }
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from runs import models
 from tests import factories
@@ -69,4 +69,27 @@ def test_a_rule_is_written_tried_on_the_past_and_put_in_force(who: factories.Peo
         "verdict": "deny",
         "match": {"tool": "world.lookup", "when": "args.name == 'parcel'"},
     }
+    assert desk.problems == []
+
+
+def test_what_is_typed_while_the_form_is_drawn_anew_is_not_lost(who: factories.People, sit: Sit) -> None:
+    desk = sit(who.admin, **STILL)
+    page = desk.go("/policies/edit/")
+    page.get_by_role("button", name="Add a rule").click()
+    expect(page.locator("#f-rule")).to_be_focused()
+    page.get_by_label("Name").fill("No parcels")
+    held: list[Route] = []
+    page.route("**/policies/edit/", lambda route: held.append(route))
+    page.get_by_label("Name").press("Enter")  # looks at all of it
+    page.get_by_label("Name").fill("No parcels at all")
+    page.get_by_label("It is refused").check()
+    assert held
+    page.evaluate("document.querySelector('#policy').dataset.old = 'yes'")
+    for route in held:  # the answer knows nothing of that
+        route.continue_()
+    page.unroute("**/policies/edit/")
+    expect(page.locator("#policy:not([data-old])")).to_be_attached()
+    expect(page.get_by_label("Name")).to_have_value("No parcels at all")
+    expect(page.get_by_label("It is refused")).to_be_checked()
+    expect(page.locator("#policy-notes")).to_contain_text("“No parcels at all”")
     assert desk.problems == []
