@@ -79,7 +79,11 @@ def test_what_is_typed_while_the_form_is_drawn_anew_is_not_lost(who: factories.P
     expect(page.locator("#f-rule")).to_be_focused()
     page.get_by_label("Name").fill("No parcels")
     held: list[Route] = []
-    page.route("**/policies/edit/", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/policies/edit/", hold)
     page.get_by_label("Name").press("Enter")  # looks at all of it
     page.get_by_label("Name").fill("No parcels at all")
     page.get_by_label("It is refused").check()
