@@ -26,6 +26,7 @@ from tests import waiting
 from tests.bench import bars, stage
 
 WAITING = 5000
+OF_AN_AGENT = 250
 LEAST_MS = 3.0
 """What grows by less isn't told from noise."""
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -93,13 +94,16 @@ def look(folder: folders.Folder, sizes: Sizes) -> Found:
 
 
 def let_wait(count: int) -> None:
-    """Let this many runs of one agent stop before an effect that a person must release."""
+    """Let this many runs stop before an effect that a person must release; no agent may ask as many questions."""
     from runs import lifecycle, models
     from runs.engine import advance
     from tests.bench import recordings, tools
 
     replies = recordings.singles(1, tool=tools.Send)
-    runs = [recordings.start(replies, agent="bench-waiting").pk for _ in range(count)]
+    runs = [
+        recordings.start(replies, agent=f"bench-waiting-{number // OF_AN_AGENT}").pk
+        for number in range(count)
+    ]
     for run_id in runs:
         advance.advance(run_id)
     asked = models.Run.objects.filter(pk__in=runs, status=lifecycle.Run.WAITING)

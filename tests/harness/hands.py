@@ -70,7 +70,10 @@ class Hand:
     def order(self, do: str, given: Mapping[str, Any], death: Death | None) -> None:
         """Send an order."""
         message = {"do": do, "with": given, "death": asdict(death) if death is not None else None}
-        self.socket.sendall(json.dumps(message).encode() + b"\n")
+        with suppress(
+            BrokenPipeError
+        ):  # killed a moment after its last order was done; the next report says so
+            self.socket.sendall(json.dumps(message).encode() + b"\n")
 
     def go(self) -> None:
         """Let a hand that stands still at a point go on."""
