@@ -128,5 +128,5 @@ class Dbos:
         before = len(self.moments.asked)
         first = 1 + step * (3 if self._intent else 2)
         new = DBOS.fork_workflow(run, first)
-        self.moments.until(lambda: len(self.moments.asked) > before)
+        self.moments.until(lambda: len(self.moments.asked) > before, within=common.FOREVER)
         DBOS.cancel_workflow(new.workflow_id)

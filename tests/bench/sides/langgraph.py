@@ -42,6 +42,7 @@ class LangGraph:
         self._url, self._intent, self._delta = url, intent, delta
         self._limit = common.Limit(0, asks=1, seconds=0)
         self._graph: Any = None
+        self._saver: Any = None
         self._forking = False
         self._open = contextlib.ExitStack()
 
@@ -55,7 +56,6 @@ class LangGraph:
         from langgraph.types import interrupt
 
         saver = self._open.enter_context(PostgresSaver.from_conn_string(self._url))
-        saver.setup()
         moments = self.moments
 
         class State(TypedDict):
@@ -106,13 +106,14 @@ class LangGraph:
         if self._intent:
             graph.add_edge("intend", "tool")
         graph.add_edge("tool", "model")
-        self._graph = graph.compile(checkpointer=saver)
+        self._graph, self._saver = graph.compile(checkpointer=saver), saver
 
     def start(self, limit: common.Limit) -> str:
         """Invoke the graph until it interrupts itself."""
         from langchain_core.messages import HumanMessage
 
         self._limit = limit
+        self._saver.setup()  # the first time it makes the tables
         run = f"run-{time.time_ns()}"
         self._invoke(run, {"messages": [HumanMessage("Begin.")], "asked": 0})
         return run
