@@ -55,17 +55,29 @@ def written(run: models.Run) -> Iterator[bytes]:
     yield _line(about)
     path = [(ancestor, last) for ancestor, last in cuts.of(run)]
     for line in cuts.lines(path).iterator(chunk_size=CHUNK):
-        told = {
-            "run": line.run_id,
-            "position": line.position,
-            "kind": line.kind,
-            "content": line.content,
-            "head": line.head,
-            "at": _moment(line.created_at),
-        }
-        if line.number is not None:
-            told |= {"number": line.number, "boundary": line.boundary, "counters": line.counters}
-        yield _line(told)
+        yield line_of(line, line.run_id)
+
+
+def again(run: models.ImportedRun) -> Iterator[bytes]:
+    """Yield the file from which the run was read, line by line."""
+    yield _line(run.about)
+    for line in run.entries.order_by("position").iterator(chunk_size=CHUNK):
+        yield line_of(line, line.holder)
+
+
+def line_of(line: models.Entry | models.ImportedLine, holder: int) -> bytes:
+    """Return the one text of a line of the log of the run `holder`."""
+    told = {
+        "run": holder,
+        "position": line.position,
+        "kind": line.kind,
+        "content": line.content,
+        "head": line.head,
+        "at": _moment(line.created_at),
+    }
+    if line.number is not None:
+        told |= {"number": line.number, "boundary": line.boundary, "counters": line.counters}
+    return _line(told)
 
 
 def check(lines: Iterable[bytes]) -> Checked:
@@ -73,33 +85,56 @@ def check(lines: Iterable[bytes]) -> Checked:
 
     It needs no database. Refuses (BadFile) the first line that isn't what was written.
     """
+    told = read(lines)
+    about = next(told)[0]
+    count = sum(1 for _ in told)
+    return Checked(
+        run=about["run"], title=about["title"], status=about["status"], lines=count, head=about["head"]
+    )
+
+
+def read(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the head line of the file and then each line of the log with its text, each once it is proved.
+
+    Read to its end, the file is whole. Refuses (BadFile) the first line that isn't what was written.
+    """
     texts = iter(lines)
-    about = _read(1, next(texts, b""))
+    first = next(texts, b"")
+    about = _read(1, first)
     if about.get("format") != FORMAT:
         raise BadFile("This is no file of a run.")
     if about.get("version") != VERSION:
         raise BadFile(f"This file has version {about.get('version')!r}; version {VERSION} can be read here.")
     try:
-        return _followed(about, texts)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        path = [(int(run), int(last)) for run, last in about["path"]]
+        if about["run"] != path[-1][0]:
+            raise BadFile("Line 1 names another run than its path ends in.")
+        yield about, first
+        yield from _followed(about, path, texts)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BadFile):
             raise
         raise BadFile("This file says something that no run says.") from error
 
 
-def _followed(about: dict[str, Any], texts: Iterator[bytes]) -> Checked:
+def _followed(
+    about: dict[str, Any], parts: list[tuple[int, int]], texts: Iterator[bytes]
+) -> Iterator[tuple[dict[str, Any], bytes]]:
     head, count, current = exact.EMPTY, 0, state.State()
-    path = iter([(int(run), int(last)) for run, last in about["path"]])
+    line: dict[str, Any] = {}
+    text = b""
+    path = iter(parts)
     holder, last = next(path)
 
     def told() -> Iterator[state.Entry]:
-        nonlocal head, count, holder, last
+        nonlocal head, count, holder, last, line, text
         for place, text in enumerate(texts, start=2):
             line = _read(place, text)
             count += 1
             while count > last:
                 holder, last = next(path, (0, count))
-            if (line["run"], line["position"]) != (holder, count):
+            place_of = line["run"], line["position"]
+            if place_of != (holder, count) or {*map(type, place_of)} != {int}:
                 raise BadFile(f"Line {place} is not position {count} of this run.")
             counters = None if line.get("counters") is None else exact.text_of(line["counters"])
             digest = exact.digest_of(line["content"])
@@ -112,13 +147,13 @@ def _followed(about: dict[str, Any], texts: Iterator[bytes]) -> Checked:
     try:
         for _, after in state.walk(told()):
             current = after
+            yield line, text
     except state.Broken as error:
-        raise BadFile(f"This file says something that no run says: {error}.") from error
+        raise BadFile(f"Line {count + 1} says something that no run says: {error}.") from error
     if head != about["head"]:
         raise BadFile(f"The log ends at position {count}, which is not where the run was.")
     if about["status"] in lifecycle.RUN_ENDED and current.ended != about["status"]:
         raise BadFile(f"The run is said to be {about['status']}, but its log says otherwise.")
-    return Checked(run=holder, title=about["title"], status=about["status"], lines=count, head=head)
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -25,6 +25,7 @@ from runs.engine import (
     comparing_effects,
     comparing_erased,
     comparing_facts,
+    comparing_imported,
     comparing_limits,
     comparing_refusals,
     comparing_terms,
@@ -92,9 +93,9 @@ def _all(heads: Mapping[int, str]) -> Verified:
     _dry_runs()
     _labels()
     _pins()
-    sealed = _sealed()
     comparing_refusals.refusals()
-    return Verified(events=events, head=head, runs=runs, entries=entries, sealed=sealed, erased=erased)
+    comparing_imported.imported()
+    return Verified(events=events, head=head, runs=runs, entries=entries, sealed=_sealed(), erased=erased)
 
 
 def _occurrences(rows: QuerySet[models.Occurrence]) -> None:

@@ -9,6 +9,7 @@ from runs.models.blob import Blob
 from runs.models.chain_check import ChainCheck
 from runs.models.day_budget import DayBudget
 from runs.models.desk import Handover, SavedView, Snooze
+from runs.models.imported import ImportedLine, ImportedRun
 from runs.models.installation import Installation
 from runs.models.log import Checkpoint, Entry, Fact
 from runs.models.mcp import McpLook, McpTool
@@ -53,6 +54,8 @@ __all__ = [
     "Evidence",
     "Fact",
     "Handover",
+    "ImportedLine",
+    "ImportedRun",
     "Installation",
     "Invitation",
     "McpLook",

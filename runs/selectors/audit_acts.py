@@ -71,6 +71,7 @@ ACTS: dict[str, str] = {
     "database.followed": "The database moved",
     "database.restored": "The database was restored",
     "database.released": "Released the restored database",
+    "run.imported": "Imported the record of a run",
     "lineage.sealed": "Sealed it with all its attempts",
     "evidence.too_late": "Learnt something of what was erased",
     "lineage.pruned": "Erased a part of it by policy",

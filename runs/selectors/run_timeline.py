@@ -54,7 +54,7 @@ def page(
     starter = names.person(run.created_by.username)
     items = [
         replace(
-            _item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter)),
+            item(line, run_words.said(line, names, agent=agent.title or agent.name, starter=starter)),
             files=files.get(line.position, ()),
         )
         for line in lines
@@ -108,7 +108,8 @@ def _fold(routine: list[run_models.TimelineItem]) -> Iterator[run_models.Timelin
     yield run_models.TimelineGroup(items=tuple(routine), summary=f"{len(routine)} routine lines{named}")
 
 
-def _item(line: run_log.Line, said: run_asked.Said) -> run_models.TimelineItem:
+def item(line: run_log.Line, said: run_asked.Said) -> run_models.TimelineItem:
+    """Return the line as the timeline shows it."""
     usage = line.content.get("usage") or {}
     micro = usage.get("cost_micro")
     action = said.action

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db import models as django
 from django.utils import timezone
 
 from runs import models
+from runs.selectors.storage_kinds import GROUPS as GROUPS
 
 KEEP = 300.0
 """Seconds for which one look answers everybody who asks."""
@@ -27,49 +27,6 @@ DAYS = 30
 OTHER = "Everything else"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """One kind of what is kept: its tables, and whether they are what runs leave."""
-
-    name: str
-    key: str
-    tables: tuple[type[django.Model], ...]
-    of_runs: bool = True
-
-
-GROUPS = (
-    Group(
-        name="Log and checkpoints",
-        key="log",
-        tables=(models.Run, models.Entry, models.Fact, models.Plan, models.PlanStep, models.Pins),
-    ),
-    Group(
-        name="Effects and receipts",
-        key="effects",
-        tables=(
-            models.Action,
-            models.Revision,
-            models.Occurrence,
-            models.Evidence,
-            models.Verification,
-            models.Account,
-        ),
-    ),
-    Group(
-        name="Questions and decisions",
-        key="questions",
-        tables=(models.Review, models.Decision, models.Snooze, models.Handover),
-    ),
-    Group(name="Search index", key="search", tables=(models.Words,)),
-    Group(
-        name="Audit",
-        key="audit",
-        tables=(models.AuditEvent, models.AuditHead, models.Refusal, models.ChainCheck),
-        of_runs=False,
-    ),
-    Group(name="Notices", key="notices", tables=(models.Notice, models.Delivery), of_runs=False),
-    Group(name="Files", key="files", tables=(models.Blob,), of_runs=False),
-)
 _TABLES = """
 SELECT s.relname, CASE WHEN s.n_live_tup > 0 THEN s.n_live_tup ELSE greatest(c.reltuples, 0) END::bigint,
   pg_total_relation_size(s.relid),
@@ -101,6 +58,12 @@ WITH RECURSIVE halved AS (
   FROM halved, LATERAL (SELECT id, created_at FROM {table} WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) met
   WHERE low < high)
 SELECT low FROM halved WHERE low >= high ORDER BY moment
+"""
+# Some numbers were given to no line.
+_DENSE = """
+SELECT sum(found.lines), sum(least(500, %(high)s - start))
+FROM generate_series(%(low)s::bigint, %(high)s::bigint - 1, greatest(500, (%(high)s - %(low)s) / 20)) AS start,
+  LATERAL (SELECT count(*) AS lines FROM runs_entry WHERE id >= start AND id < least(start + 500, %(high)s)) found
 """
 
 
@@ -196,7 +159,7 @@ def find() -> Storage:
         lines = int(sampled / part)
     kinds = tuple(_kinds(tables, size))
     contents = int(said * lines / max(1, sampled))
-    days, paces = _growth(now, lines)
+    days, paces = _growth(now)
     return Storage(
         at=now,
         bytes=size,
@@ -247,11 +210,10 @@ def _shares(rows: Sequence[Any], every: int, lines: int, contents: int) -> tuple
     return tuple(sorted(shares, key=lambda share: (-share.bytes, share.agent)))
 
 
-def _growth(now: datetime.datetime, stored: int) -> tuple[tuple[Day, ...], tuple[Pace, ...]]:
+def _growth(now: datetime.datetime) -> tuple[tuple[Day, ...], tuple[Pace, ...]]:
     """Return what was written on each of the last days, and a day over the last week and month.
 
-    A site that is younger is asked for as long as it has been there. Of `stored` lines it is known how many numbers
-    were given to none.
+    A site that is younger is asked for as long as it has been there.
     """
     today = timezone.localtime(now).date()
     days = [today - datetime.timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
@@ -260,8 +222,7 @@ def _growth(now: datetime.datetime, stored: int) -> tuple[tuple[Day, ...], tuple
     spans = [min(float(span), age) for span in (7, DAYS)]
     moments = [_start(day) for day in days] + [now - datetime.timedelta(days=span) for span in spans] + [now]
     runs, lines = _written("runs_run", moments), _written("runs_entry", moments)
-    oldest = models.Entry.objects.order_by("pk").values_list("pk", flat=True).first() or 0
-    dense = min(1.0, stored / max(1, lines[-1] - oldest))
+    dense = _dense(lines[0], lines[-1])
     lines = [round(number * dense) for number in lines]
     ends = [*runs[1:DAYS], runs[-1]], [*lines[1:DAYS], lines[-1]]
     return (
@@ -278,6 +239,14 @@ def _growth(now: datetime.datetime, stored: int) -> tuple[tuple[Day, ...], tuple
             for index, span in enumerate(spans)
         ),
     )
+
+
+def _dense(low: int, high: int) -> float:
+    """Return which part of the numbers from `low` up to `high` are those of lines, from a few windows of them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DENSE, {"low": low, "high": high})
+        found, given = cursor.fetchone()
+    return int(found) / int(given) if given else 1.0
 
 
 def _written(table: str, moments: Sequence[datetime.datetime]) -> list[int]:

@@ -181,7 +181,7 @@ def _offices() -> Iterator[Address]:
     for path in ("system/", "agents/new/", "policies/", "policies/edit/", "tools/", "tools/email.send/", "mcp/",
                  "switches/", "secrets/", "team/", "budgets/", "budgets/everybody/", "settings/",
                  "settings/notifications/", "settings/tokens/", "settings/sessions/", "notices/",
-                 "outgoing/", "system/storage/"):  # fmt: skip
+                 "outgoing/", "system/storage/", "runs/imported/"):  # fmt: skip
         yield _page(path.rstrip("/"), f"/{path}", "admin")
     person = models.User.objects.get(username="reviewer")
     yield _page("person", f"/team/{person.pk}/", "admin")

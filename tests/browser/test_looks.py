@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,10 +12,11 @@ import pytest
 from django.conf import settings
 
 from runs import causes, models
+from runs.engine import run_imports
 from runs.transitions import desk as acts
 from runs.transitions import limits, mcp, switches
 from runs.transitions.actor import Actor
-from tests import factories
+from tests import elsewhere, factories
 from tests.browser.desk import OF_COLOURS, OF_SIZE, Desk
 from tests.engine.conftest import only_review
 from tests.forms import order
@@ -126,6 +128,9 @@ def test_every_page(who: factories.People, house: factories.House, sit: Sit) -> 
         "/system/",
         "/system/storage/",
     ]
+    admin = Actor(user=who.admin)
+    record = run_imports.bring(io.BytesIO(elsewhere.file(house.done)), source="run.jsonl", by=admin)
+    paths += ["/runs/imported/", f"/runs/imported/{record.pk}/"]
     paths += ["/agents/", "/agents/receivables/", "/agents/receivables/1/try/", "/agents/new/"]
     paths += [f"/agents/{factories.remembered(who.operator).agent.name}/memory/"]
     paths += ["/tools/", "/tools/world.look/", "/tools/http.request/"]

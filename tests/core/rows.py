@@ -227,6 +227,22 @@ def blob(**more: Any) -> models.Blob:
     return models.Blob.objects.create(**(given | more))
 
 
+def imported(**more: Any) -> models.ImportedRun:
+    given: dict[str, Any] = {
+        "source": "run.jsonl",
+        "number": 7,
+        "title": "Elsewhere",
+        "agent": "pays",
+        "status": "succeeded",
+        "lines": 1,
+        "head": DIGEST,
+        "file_digest": DIGEST,
+        "about": {},
+        "imported_by": user(),
+    }
+    return models.ImportedRun.objects.create(**(given | more))
+
+
 def account(**more: Any) -> models.Account:
     given: dict[str, Any] = {"day": datetime.date(2026, 5, 1), "measure": "steps", "limit": 10}
     return models.Account.objects.create(**(given | more))

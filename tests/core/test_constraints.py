@@ -52,6 +52,17 @@ IMPOSSIBLE: dict[str, Impossible] = {
     "runs_run_folded_of_inbox": lambda: rows.run(folded=1),
     "runs_run_one_live_attempt": _two_live_attempts,
     "runs_run_child_of_handoff": lambda: rows.run(parent=rows.run()),
+    "runs_importedrun_once": lambda: twice(rows.imported),
+    "runs_importedline_position": lambda: twice(
+        models.ImportedLine.objects.create,
+        run=rows.imported(),
+        holder=7,
+        position=1,
+        kind="note",
+        content={},
+        head=rows.DIGEST,
+        created_at=timezone.now(),
+    ),
     "runs_entry_kind": lambda: rows.entry(kind="rumour"),
     "runs_entry_position": lambda: twice(rows.entry, run=rows.run()),
     "runs_entry_checkpoint": lambda: [

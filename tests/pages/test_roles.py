@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLPattern
 
 from runs import models
-from tests import factories
+from runs.engine import run_imports
+from runs.transitions.actor import Actor
+from tests import elsewhere, factories
 from tests.engine.conftest import only_review
 from tests.pages.conftest import As
 
@@ -117,6 +120,9 @@ def address(name: str, house: factories.House) -> str:
         return reverse(name, args=[given.pk, given.input["file"]["sha256"]])
     if name == "person":
         return reverse(name, args=[house.asked.created_by_id])
+    if name in {"imported-run", "imported-line"}:
+        record = models.ImportedRun.objects.first() or _imported(house)
+        return reverse(name, args=[record.pk, 1] if name == "imported-line" else [record.pk])
     if name == "openid_connect_callback":
         return reverse(name, args=["sso"])
     if name in {
@@ -129,6 +135,12 @@ def address(name: str, house: factories.House) -> str:
     if name == "run" or name.startswith("run-"):
         return reverse(name, args=[house.asked.pk])
     return reverse(name)
+
+
+def _imported(house: factories.House) -> models.ImportedRun:
+    admin = models.User.objects.filter(groups__name="admin").first()
+    content = io.BytesIO(elsewhere.file(house.done))
+    return run_imports.bring(content, source="run.jsonl", by=Actor(user=admin))
 
 
 def expected(name: str, role: str) -> int:

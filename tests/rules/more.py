@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from runs import agent_files, models
+from runs.engine import run_imports
 from runs.transitions import agents, limits, mcp, memory, secrets
 from runs.transitions.actor import Actor
-from tests import factories
+from tests import elsewhere, factories
+from tests.engine.conftest import go, step
 
 Scene = tuple[models.User, list[str], Callable[[Actor], Any]]
 
@@ -30,7 +33,13 @@ def scenes(who: factories.People) -> dict[str, Scene]:
     agents.save(replace(told, model="2"), base=1, reason="Better.", use=False, by=Actor(user=who.admin))
     agent = models.Agent.objects.get(name="letters")
     note = models.MemoryNote.objects.create(agent=agent, name="tone", text="Be brief.", version=1, words="")
+    file = elsewhere.file(go(factories.start(who.operator, step("look", "it"))))
     return {
+        "imports.keep": (
+            who.admin,
+            ["run.imported"],
+            lambda by: run_imports.bring(io.BytesIO(file), source="run.jsonl", by=by),
+        ),
         "memory.change": (
             who.operator,
             ["memory.changed"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ class Command(BaseCommand):
         """Add the command's options."""
         parser.add_argument("run", nargs="?", type=int, help="number of the run")
         parser.add_argument("file", nargs="?", type=Path, help="where it is written; must not exist yet")
+        parser.add_argument(
+            "--imported",
+            action="store_true",
+            help="RUN is the number of an imported run; the same bytes again",
+        )
         parser.add_argument("--check", type=Path, metavar="FILE", help="a file that was written before")
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -35,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError("Name a run and a new file, or a file to --check.")
         try:
             if old is None:
-                _write(number, path)
+                _write(path, _imported(number) if options["imported"] else _lines(number))
             with (old or path).open("rb") as file:
                 found = run_files.check(file)
         except (run_files.BadFile, OSError) as error:
@@ -45,14 +51,25 @@ class Command(BaseCommand):
         )
 
 
-def _write(number: int, path: Path) -> None:
+def _lines(number: int) -> Iterator[bytes]:
     run = models.Run.objects.select_related("agent_version__agent").filter(pk=number).first()
     if run is None:
         raise CommandError(f"There is no run {number}.")
     if tombstone.is_erased(run):
         raise CommandError(retention.told(run))
+    return run_files.written(run)
+
+
+def _imported(number: int) -> Iterator[bytes]:
+    run = models.ImportedRun.objects.filter(pk=number).first()
+    if run is None:
+        raise CommandError(f"There is no imported run {number}.")
+    return run_files.again(run)
+
+
+def _write(path: Path, lines: Iterator[bytes]) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.writelines(run_files.written(run))
+        file.writelines(lines)
         file.flush()
         os.fsync(file.fileno())
