@@ -100,7 +100,7 @@ def _kind(kind: storage.Kind, found: storage.Storage) -> Row:
         share=_percent(kind.bytes, found.bytes),
         indexes=size(kind.indexes) if kind.rows is not None else "",
         apart=size(kind.apart) if kind.rows is not None else "",
-        rows=f"{kind.rows:,}" if kind.rows is not None else "",
+        rows=f"{kind.rows:,}" if kind.rows else "",  # none where the server hasn't counted yet
         note=note,
     )
 
