@@ -56,13 +56,13 @@ def _known(about: Mapping[str, Any]) -> None:
         raise run_files.BadFile("Line 1 says something that no run says.")
 
 
-def _rows(told: Iterator[tuple[dict[str, Any], bytes]]) -> Iterator[tuple[models.ImportedLine, int]]:
-    """Give each line as it is kept, with its size; refuse one that would be told in other words afterwards."""
+def _rows(told: Iterator[tuple[dict[str, Any], bytes]]) -> Iterator[models.ImportedLine]:
+    """Give each line as it is kept; refuse one that would be told in other words afterwards."""
     for place, (line, text) in enumerate(told, start=2):
         row = _row(place, line)
         if run_files.line_of(row, row.holder) != text:
             raise run_files.BadFile(f"Line {place} says more than a line of a run does.")
-        yield row, len(text)
+        yield row
 
 
 def _row(place: int, line: Mapping[str, Any]) -> models.ImportedLine:

@@ -13,11 +13,12 @@ from runs import lifecycle, models
 from runs.selectors import keyset, page_models, run_asked, run_log, run_models, run_timeline, run_words
 
 SIZE, LINES = 50, 100
+LONGEST = 1_000
 _KIND = lifecycle.EntryKind
-_OUTCOME = Q(kind=_KIND.RESULT, content__contains='"outcome":')
-"""The result of a call that had an intent, and so says how it came out."""
+_OUTCOME = ~Q(kind=_KIND.RESULT) | Q(content__contains='"outcome":')
+"""Of results, those of a call that had an intent, and so say how it came out."""
 ONLY: dict[str, tuple[str, Q]] = {
-    "effects": ("Effects", Q(kind__in=(_KIND.INTENT, _KIND.RECEIPT)) | _OUTCOME),
+    "effects": ("Effects", Q(kind__in=(_KIND.INTENT, _KIND.RECEIPT, _KIND.RESULT)) & _OUTCOME),
     "decisions": ("Decisions", Q(kind__in=(_KIND.VERDICT, _KIND.REVISION, _KIND.DECISION))),
 }
 _NO_RULE = "Allowed by the rule “”."
@@ -106,9 +107,14 @@ def _moment(told: object) -> datetime.datetime | None:
         return None
 
 
+def _short(text: str) -> str:
+    """Return the beginning of a text; the whole stands at its line."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
 def _said(said: run_asked.Said) -> run_asked.Said:
     """Return the words without what only a run of this site has."""
-    return replace(said, review_id=None, text="" if said.text == _NO_RULE else said.text)
+    return replace(said, review_id=None, text="" if said.text == _NO_RULE else _short(said.text))
 
 
 def _cut(rows: QuerySet[models.ImportedLine]) -> QuerySet[models.Entry]:

@@ -14,21 +14,19 @@ from runs.transitions.committing import committing
 from runs.transitions.refusals import NotYours, Stale
 
 ACT = "run.imported"
-LINES, BYTES = 500, 4 * 2**20
-"""So many lines, or so many bytes of them, are written at once."""
 _NEXT = "SELECT nextval(pg_get_serial_sequence('runs_importedrun', 'id'))"
 
 
 @attempts.noted("run.import", "a run's file")
 def keep(
     about: Mapping[str, Any],
-    lines: Iterable[tuple[models.ImportedLine, int]],
+    lines: Iterable[models.ImportedLine],
     *,
     source: str,
     digest: Callable[[], str],
     by: Actor,
 ) -> models.ImportedRun:
-    """Return the record, with all its lines: rows that were proved, each with its size.
+    """Return the record, with all its lines: rows that were proved, one after the other.
 
     `digest` is asked for the file's once they are through. Refuses NotYours for all but administrators, and Stale
     where the same is here already, as a run of this site or as a record.
@@ -83,17 +81,17 @@ def _refuse_known(about: Mapping[str, Any]) -> None:
         raise Stale(f"This run is here already: it is run {about['run']} of this site.")
 
 
-def _write(number: int, lines: Iterable[tuple[models.ImportedLine, int]]) -> int:
-    """Write the lines in batches and return how many there were."""
-    batch: list[models.ImportedLine] = []
-    count = size = 0
-    for line, weight in lines:
-        line.run_id = number
-        batch.append(line)
-        size += weight
-        count += 1
-        if len(batch) == LINES or size > BYTES:
-            models.ImportedLine.objects.bulk_create(batch)
-            batch, size = [], 0
-    models.ImportedLine.objects.bulk_create(batch)
+def _write(number: int, lines: Iterable[models.ImportedLine]) -> int:
+    """Write the lines as they come, none of them kept in memory, and return how many there were."""
+    fields = [field for field in models.ImportedLine._meta.concrete_fields if not field.primary_key]
+    names = ", ".join(field.attname for field in fields)
+    said = f"COPY {models.ImportedLine._meta.db_table} ({names}) FROM STDIN"
+    count = 0
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(said) as copy:
+        for line in lines:
+            line.run_id = number
+            copy.write_row(
+                [field.get_db_prep_save(getattr(line, field.attname), connection) for field in fields]
+            )
+            count += 1
     return count
