@@ -137,10 +137,13 @@ def wake_stranded() -> int:
     It is the net under lost wake-ups and edits by hand. And it finds what is no longer blocked: evidence about another
     run's effect, which may be closed, locks that run only.
     """
+    # Two looks for an open question, not one with "or": that one read all of them for each run until PostgreSQL had
+    # counted anew.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT r.id, r.reason FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
-            " SELECT 1 FROM runs_review v WHERE (v.run_id = r.id OR v.id = r.budget_review_id) AND v.status = 'open')"
+            " SELECT 1 FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open')"
+            " AND NOT EXISTS (SELECT 1 FROM runs_review v WHERE v.id = r.budget_review_id AND v.status = 'open')"
             " AND NOT EXISTS ("
             " SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
             " WHERE a.run_id = r.id AND o.state IN ('open', 'unknown'))"
