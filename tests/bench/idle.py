@@ -26,7 +26,7 @@ from tests import waiting
 from tests.bench import bars, stage
 
 WAITING = 5000
-OF_AN_AGENT = 250
+OF_AN_AGENT, SETTLES = 250, 180.0
 LEAST_MS = 3.0
 """What grows by less isn't told from noise."""
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -85,6 +85,7 @@ def look(folder: folders.Folder, sizes: Sizes) -> Found:
         found["sweep"].append(rest.milliseconds)
     with latency.workers(folder, clock=True) as processes:
         claimed(3)  # the worker has read what it reads once
+        _settled(folder.database_url, processes)
         for _ in range(sizes.repeats):
             cpu, commits = at_leisure(folder.database_url, processes, sizes.seconds)
             found["cpu"].append(cpu)
@@ -96,7 +97,7 @@ def look(folder: folders.Folder, sizes: Sizes) -> Found:
 def let_wait(count: int) -> None:
     """Let this many runs stop before an effect that a person must release; no agent may ask as many questions."""
     from runs import lifecycle, models
-    from runs.engine import advance
+    from runs.engine import advance, worker
     from tests.bench import recordings, tools
 
     replies = recordings.singles(1, tool=tools.Send)
@@ -106,6 +107,7 @@ def let_wait(count: int) -> None:
     ]
     for run_id in runs:
         advance.advance(run_id)
+    worker.drain(until_idle=False)
     asked = models.Run.objects.filter(pk__in=runs, status=lifecycle.Run.WAITING)
     assert asked.count() == count, "not every run waits"
 
@@ -116,6 +118,16 @@ def at_leisure(url: str, processes: Sequence[int], seconds: float) -> tuple[floa
     time.sleep(seconds)  # what is measured is time that passes
     after, passed = (_cpu(processes), _commits(url)), time.monotonic() - began
     return 100 * (after[0] - before[0]) / passed, (after[1] - before[1]) / passed
+
+
+def _settled(url: str, processes: Sequence[int]) -> None:
+    """Wait until what is done once is done: people are told of their questions, words are made findable."""
+    end, before = time.monotonic() + SETTLES, float("inf")
+    while time.monotonic() < end:
+        _, commits = at_leisure(url, processes, 5.0)
+        if commits > 0.9 * before:
+            return
+        before = commits
 
 
 def claimed(count: int) -> list[float]:
