@@ -35,7 +35,19 @@ DAY_LOOK = 60.0
 """Seconds between two looks at whether a new day has begun, and at what is a day old."""
 
 
-def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
+class Net:
+    """Goes round through the runs that wait, some a tick, for those that a wake-up was lost of."""
+
+    def __init__(self) -> None:
+        self._after = 0
+
+    def look(self) -> int:
+        """Return how many of the next ones were woken."""
+        woken, self._after = clocks.wake_stranded_behind(self._after)
+        return woken
+
+
+def tick(*, stopping: Callable[[], bool] = advance.never, net: Net | None = None) -> None:
     """Do once what is due: expire questions, hint at due runs; advance them here if no hint gets through."""
     felt = pulse.feel()
     if felt.lost:
@@ -51,7 +63,7 @@ def tick(*, stopping: Callable[[], bool] = advance.never) -> None:
     if felt.handed:
         children.stop_below()
         children.give_back()
-    woken = clocks.wake_stranded()
+    woken = (net or Net()).look()
     unheard: list[int] = []
     if felt.due or felt.expired or felt.handed or woken:
         room = clocks.slots() - (hints.queued() or 0)  # slow workers must not let the queue grow
@@ -76,7 +88,7 @@ def tidy() -> bool:
 
 def run(*, stopping: Callable[[], bool]) -> None:
     """Tick once a second until told to stop. A tick that fails is logged; the next one tries again."""
-    pause, keeper, herald = settings.CKPTSITE["CLOCK"], heads.Keeper(), delivering.Herald()
+    pause, keeper, herald, net = settings.CKPTSITE["CLOCK"], heads.Keeper(), delivering.Herald(), Net()
     looked = tidied = float("-inf")
     while not stopping():
         began = time.monotonic()
@@ -88,7 +100,7 @@ def run(*, stopping: Callable[[], bool]) -> None:
                 api_calls.forget()
                 notices.forget()
                 looked = began
-            tick(stopping=stopping)
+            tick(stopping=stopping, net=net)
             keeper.look()
             herald.look(stopping=stopping)
             if began >= tidied + TIDY and not tidy():

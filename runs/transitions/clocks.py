@@ -18,6 +18,8 @@ from runs.transitions.actor import CLOCK
 from runs.transitions.committing import committing
 
 BATCH = 50
+NET = 200
+"""So many waiting runs are looked at together for one that is stranded."""
 HINT_AGAIN = 5.0
 LOCK = 0x636B7074
 """First half of the numbers of the clock's locks; each act has a second half of its own."""
@@ -132,16 +134,26 @@ def next_due(*, exclude: frozenset[int] = frozenset(), served: set[int] | None =
 
 
 def wake_stranded() -> int:
-    """Return how many waiting runs had nothing to wait for, or an unread fact, and were queued and audited.
+    """Return how many of all waiting runs were stranded; see `wake_stranded_behind`."""
+    woken, after = wake_stranded_behind(0)
+    while after:
+        more, after = wake_stranded_behind(after)
+        woken += more
+    return woken
 
-    It is the net under lost wake-ups and edits by hand. And it finds what is no longer blocked: evidence about another
-    run's effect, which may be closed, locks that run only.
+
+def wake_stranded_behind(after: int) -> tuple[int, int]:
+    """Wake the stranded among some waiting runs behind that number; return how many, and the last one looked at or 0.
+
+    Stranded is what has nothing to wait for, or an unread fact; it is queued and audited. This is the net under lost
+    wake-ups and edits by hand. And it finds what is no longer blocked: evidence about another run's effect, which may
+    be closed, locks that run only. However many wait, a look costs the same.
     """
     # Two looks for an open question, not one with "or": that one read all of them for each run until PostgreSQL had
     # counted anew.
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT r.id, r.reason FROM runs_run r WHERE r.status = 'waiting' AND (r.inbox > r.folded OR NOT EXISTS ("
+            "SELECT r.id, r.reason, r.inbox > r.folded OR NOT EXISTS ("
             " SELECT 1 FROM runs_review v WHERE v.run_id = r.id AND v.status = 'open')"
             " AND NOT EXISTS (SELECT 1 FROM runs_review v WHERE v.id = r.budget_review_id AND v.status = 'open')"
             " AND NOT EXISTS ("
@@ -151,13 +163,15 @@ def wake_stranded() -> int:
             " OR EXISTS (SELECT 1 FROM runs_action a JOIN runs_occurrence o ON o.id = a.blocked_by_id"
             " WHERE a.run_id = r.id AND a.status IN ('held', 'approved') AND o.state NOT IN ('open', 'unknown'))"
             " OR EXISTS (SELECT 1 FROM runs_review v WHERE v.id = r.budget_review_id AND v.run_id <> r.id"
-            " AND v.status <> 'open'))"
-            " ORDER BY r.id LIMIT %s",
-            [BATCH],
+            " AND v.status <> 'open')"
+            " FROM runs_run r WHERE r.status = 'waiting' AND r.id > %s ORDER BY r.id LIMIT %s",
+            [after, NET],
         )
-        found = cursor.fetchall()
+        looked = cursor.fetchall()
     others = "the question that it waited for is closed"
-    return sum(_wake(pk, why=others if why == "others" else "nothing to wait for") for pk, why in found)
+    found = [(pk, why) for pk, why, stranded in looked if stranded]
+    woken = sum(_wake(pk, why=others if why == "others" else "nothing to wait for") for pk, why in found)
+    return woken, looked[-1][0] if len(looked) == NET else 0
 
 
 def wake_new_day() -> int:

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from runs import models, planner, state
-from runs.engine import advance, frontier, verifier
+from runs.engine import advance, clock, frontier, verifier
 from runs.providers.playbook import Playbook
 from runs.tools import registry
 from runs.tools.contract import DidNotHappen
@@ -141,6 +141,19 @@ def test_a_waiting_run_with_nothing_to_wait_for_is_woken_and_audited(start: Star
     run.refresh_from_db()
     assert run.status == "queued"
     assert models.AuditEvent.objects.filter(act="run.woken", run=run).count() == 1
+
+
+def test_however_many_wait_the_clock_looks_at_some_a_tick_and_comes_round(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "NET", 1)
+    first, second = (go(start(step("lookup", "mail"))) for _ in range(2))
+    net = clock.Net()
+    assert net.look() == 0
+    models.Review.objects.filter(run=first).update(status="superseded", closed_at=timezone.now())
+    assert [net.look() for _ in range(3)] == [0, 0, 1]  # the second, the end of the round, the first
+    second.refresh_from_db()
+    assert second.status == "waiting"
 
 
 def test_a_worker_told_to_stop_hands_the_run_back_uncounted(start: Start) -> None:
