@@ -48,6 +48,14 @@ def test_systemd_reads_them(tmp_path: Path) -> None:
         call_command("systemd_units", str(tmp_path), webs=0)
     with pytest.raises(CommandError, match="can't be written"):
         call_command("systemd_units", str(tmp_path / "nowhere"))
+    for path in ("relative", "/with space", "/per%cent", "/new\nline", '/quo"te'):
+        with pytest.raises(CommandError, match="give a whole path"):
+            call_command("systemd_units", str(tmp_path), data=path)
+        with pytest.raises(CommandError, match="give a whole path"):
+            call_command("systemd_units", str(tmp_path), environment=path)
+    with pytest.raises(CommandError, match="no name of an account"):
+        call_command("systemd_units", str(tmp_path), user="a b")
+    assert not list(tmp_path.glob("*.service"))
     if shutil.which("systemd-analyze"):
         for name in ("ckptsite-web@", "ckptsite-worker@"):  # an instance, as the target wants it
             (tmp_path / "units" / f"{name}8001.service").write_text(found[f"{name}.service"])

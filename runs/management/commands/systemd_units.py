@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ckptsite import env
 from ckptsite.services import units
+
+# What else a path may hold has a meaning in a unit: spaces, quotes, %.
+_PATH = re.compile(r"/[A-Za-z0-9._+@/-]*\Z")
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 
 
 class Command(BaseCommand):
@@ -41,6 +46,13 @@ class Command(BaseCommand):
         assert isinstance(workers, int)
         if webs < 1 or workers < 1:
             raise CommandError("A site has at least one web process and one worker.")
+        for name in ("environment", "data"):
+            if not _PATH.match(str(options[name])):
+                raise CommandError(
+                    f"--{name} is {str(options[name])!r}: give a whole path, of letters, digits and . _ - + @ only."
+                )
+        if not _USER.match(str(options["user"])):
+            raise CommandError(f"--user is {str(options['user'])!r}, which is no name of an account.")
         site = units.Site(
             user=str(options["user"]),
             environment=Path(str(options["environment"])),
