@@ -178,6 +178,8 @@ def why_kept(
         return "It isn't known of every effect of this lineage whether it happened; that is to be answered first."
     if models.Review.objects.filter(run__root=root, status=lifecycle.Review.OPEN).exists():
         return "Somebody is still asked about this lineage."
+    if models.Verification.objects.filter(occurrence__root=root, done_at=None).exists():
+        return "An effect of this lineage is being read back."
     if below:
         return f"Run {min(below)}, separate work, goes on from its log; that has to be erased first."
     return None
