@@ -133,6 +133,7 @@ TRIED: dict[str, str] = {
     "run.fork": "Try out from a checkpoint",
     "run.take_over": "Take a dry run over",
     "run.separate": "Begin separate work",
+    "run.import": "Read a run's file in",
     "plan.edit": "Change the plan",
     "effect.undo": "Take an effect back",
     "effect.verify": "Have an effect read back",

@@ -239,7 +239,9 @@ def test_v7_4_4_each_page_of_who_is_signed_in_leads_out() -> None:
 
     pages = {name for name in frames if not any(part.startswith("_") for part in name.split("/"))} - BARE
     outside = {name for name in pages if outermost(name) != "base.html"}
-    errors = {f"{code}.html" for code in (400, 403, 404, 405, 409, 422, 429, 500, 503)} | {"403_csrf.html"}
+    errors = {f"{code}.html" for code in (400, 403, 404, 405, 409, 410, 422, 429, 500, 503)} | {
+        "403_csrf.html"
+    }
     signing_in = {"sign_in/sign_in.html", "sign_in/second_factor.html", "setup.html", "join.html"}
     assert outside <= errors | signing_in
 
