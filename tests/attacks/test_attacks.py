@@ -86,10 +86,9 @@ def test_a_viewer_moves_nothing_and_each_try_is_noted(
     """Every form of the site, filled in as well as anybody could, by somebody who may only look."""
     review = only_review(house.asked)
     factories.demo_run(who.operator)
-    places = {name: address(name, house) for name in routes()}
+    places, unnoted = {name: address(name, house) for name in routes()}, []
     client, before = as_(who.viewer), standing()
     token = token_of(text(client, reverse("settings")) + text(client, reverse("inbox")))
-    unnoted = []
     for name in routes():
         if name in OWN or name.startswith(SIGN_IN) or name == STREAM:
             continue
