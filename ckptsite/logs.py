@@ -2,12 +2,14 @@
 
 The same names everywhere, and no others: `request` (the id that its answer carries as X-Request-ID), `run`, `fence` and
 `action`; `about` gives them to all lines of a block. A line says what happened and where, never with what: no
-arguments, no results, no rows, no queries of addresses. `tests/core/test_logs.py` holds both.
+arguments, no results, no rows, no queries of addresses. What a tool raised is told by its kind: its words may quote
+what it was given, and stand in the run's own log. `tests/core/test_logs.py` holds all of that.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -20,6 +22,10 @@ from runs import redaction
 FROM_LIBRARIES = {"status_code"}
 """What is taken over of a library's line beside its text; others carry requests with their queries, and arguments."""
 LONGEST = 500
+OF_SERVERS = ("django.db.utils", "psycopg", "redis.exceptions", "kombu.exceptions")
+"""Errors whose own words are told as JSON, too: servers say what ails them."""
+_LINKS = re.compile(r"(/(?:setup|join)/)[^/\s\"']+")
+"""Addresses that are as good as a password."""
 
 _SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -102,7 +108,8 @@ def configure(*, form: str, level: str, role: str) -> dict[str, Any]:
 
 
 def _without_secrets(_logger: Any, _method: str, line: Any) -> Any:
-    return redaction.clean(line)
+    cleaned = redaction.clean(line)
+    return _LINKS.sub(r"\1...", cleaned) if isinstance(cleaned, str) else cleaned
 
 
 def first_line(text: str) -> str:
@@ -121,19 +128,24 @@ Raised = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 def _told(exc_info: Raised) -> list[dict[str, Any]]:
-    """Return an error and those that led to it: kind, first line, and where it was, never what the variables held."""
+    """Return an error and those that led to it: kind and where it was, never what the variables held."""
     return [
         {
             "type": type(error).__name__,
-            "said": first_line(str(error)),
+            **({"said": first_line(str(error))} if _of_server(error) else {}),
             "frames": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in _frames(error)],
         }
         for error in _chain(exc_info)
     ]
 
 
+def _of_server(error: BaseException) -> bool:
+    known = type(error).__module__.startswith(OF_SERVERS)
+    return known or isinstance(error, ConnectionError | TimeoutError)
+
+
 def _printed(out: TextIO, exc_info: Raised) -> None:
-    """Write the same for people, the error itself last."""
+    """Write the same for people, each with its first line, the error itself last."""
     for error in reversed(_chain(exc_info)):
         said = f"{type(error).__name__}: {first_line(str(error))}"
         out.writelines(["\n", *_frames(error).format(), said])

@@ -208,7 +208,7 @@ def _send(
         return None
     except Exception as error:  # after the intent everything that isn't proven is unknown
         reason = redaction.of_error(error)
-        log.warning("outcome_unknown", action=intent.action_id, error=reason)
+        log.warning("outcome_unknown", action=intent.action_id, error=type(error).__name__)
         steps.unknown(claim, call, attempt=intent.attempt, reason=reason)
         return None
 
@@ -269,7 +269,7 @@ def look_up(claim: steps.Claim, front: frontiers.Frontier, move: planner.LookUp,
         raise
     except Exception as error:  # a look-up that fails says nothing
         said = redaction.of_error(error)
-        log.warning("lookup_failed", action=action.pk, error=said)
+        log.warning("lookup_failed", action=action.pk, error=type(error).__name__)
         if move.absence_counts:
             why = f"Looking it up failed: {said}"
             steps.doubt(claim, move.call.id, why=why, seen=front.situation.inbox)

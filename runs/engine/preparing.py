@@ -128,7 +128,7 @@ def _prepared(
     except (LostAuthority, outside.Dropped):
         raise
     except Exception as error:  # a preview that fails is said, never hidden, and never stops the question
-        log.warning("preview_failed", tool=action.tool, error=redaction.of_error(error))
+        log.warning("preview_failed", tool=action.tool, error=type(error).__name__)
         notes.append(redaction.clean(f"What will happen could not be worked out: {error}"))
     past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)
     doubts = [sentence for sentence in (undoing.why(action), *past.reasons) if sentence]

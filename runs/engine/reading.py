@@ -132,7 +132,7 @@ def _store(
         return None
     except Exception as error:  # whatever a tool raises is a failed read, not a failed worker
         reason = redaction.of_error(error)
-        log.warning("read_failed", tool=call.tool, error=reason)
+        log.warning("read_failed", tool=call.tool, error=type(error).__name__)
         _failed(claim, looks.name, reason, tries=TRIES)
         return None
     looks.name.ctx.keep()

@@ -32,7 +32,7 @@ def rehearse(rehearsal_id: int) -> bool:
     try:
         shown = _shown(row, row.review.action)
     except Exception as error:  # what can't be worked out is said, never hidden
-        log.warning("rehearsal_failed", rehearsal=row.pk, error=redaction.of_error(error))
+        log.warning("rehearsal_failed", rehearsal=row.pk, error=type(error).__name__)
         shown = {"problem": redaction.clean(f"What would happen could not be worked out: {error}")}
     rehearsals.done(row.pk, exact.stored(exact.canonical(shown)))
     return True

@@ -42,7 +42,7 @@ def _simulated(
     except (LostAuthority, outside.Dropped):
         raise
     except Exception as error:  # as on a review: a preview that fails is said, and stops nothing
-        log.warning("preview_failed", tool=action.tool, error=redaction.of_error(error))
+        log.warning("preview_failed", tool=action.tool, error=type(error).__name__)
         summary = redaction.clean(f"{summary} (what would happen could not be worked out: {error})")
     about = preparing.considered(front, action, args, lambda: shown)
     past = history.of(front.run, tool, identity=action.identity_digest, but=action.pk)

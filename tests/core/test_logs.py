@@ -32,11 +32,11 @@ django.setup()
 import structlog
 
 def deliver(letter):
-    raise OSError("the line is dead")
+    raise ConnectionError("the line is dead")
 
 try:
     deliver("Dear " + "Fern Works")
-except OSError:
+except ConnectionError:
     structlog.get_logger("runs.test").exception("not_delivered", action=7)
 """
 QUOTES = """
@@ -59,6 +59,7 @@ with logs.about(run=3, fence=9):
     try:
         store()
     except ValueError:
+        logging.getLogger("somebody.else").warning("Not Found: /join/Fern" + "Works/ after /setup/Fern" + "Works/")
         logging.getLogger("somebody.else").exception(
             "it broke", extra={"request": "/runs/?q=Fern" + " Works", "data": {"args": "Fern" + " Works"}})
     thread = threading.Thread(target=contextvars.copy_context().run, args=[beside])
@@ -71,7 +72,7 @@ logging.getLogger("httpx").info("HTTP Request: GET https://example.org/?name=Fer
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_a_traceback_names_the_place_and_no_values(form: str) -> None:
     said = played(FAILS, form)
-    for word in ("not_delivered", "OSError", "the line is dead", "deliver", "action"):
+    for word in ("not_delivered", "ConnectionError", "the line is dead", "deliver", "action"):
         assert word in said
     assert "Fern Works" not in said
 
@@ -82,9 +83,10 @@ def test_a_line_tells_what_it_is_about_and_not_what_with(form: str) -> None:
     said = played(QUOTES, form)
     assert "Fern" not in said
     assert "KeyError" in said
-    assert "it doesn't fit" in said
+    assert "Not Found: /join/.../ after /setup/.../" in said
+    assert ("it doesn't fit" in said) is (form == "console")
     if form == "json":
-        broke, beside = [json.loads(line) for line in said.splitlines()]
+        _found, broke, beside = [json.loads(line) for line in said.splitlines()]
         assert [found["type"] for found in broke["exception"]] == ["ValueError", "KeyError"]
         assert broke["exception"][0]["frames"][-1].endswith("store")
         for line in (broke, beside):
