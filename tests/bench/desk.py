@@ -179,11 +179,16 @@ def stages(database: psycopg.Connection, review: int) -> dict[str, float]:
 
 
 def at_rest(database: psycopg.Connection) -> None:
-    """Wait until no run is under way or due."""
+    """Wait until no run is under way or due, and the clock has done what the past has left it."""
     busy = (
         "SELECT 1 FROM runs_run WHERE status = 'running' OR (status = 'queued' AND wake_at < now() + '1 min')"
+        " UNION ALL SELECT 1 FROM runs_occurrence o WHERE NOT EXISTS ("
+        " SELECT 1 FROM runs_words w WHERE w.effect_id = o.id)"
+        " UNION ALL SELECT 1 FROM runs_verification WHERE done_at IS NULL"
+        " UNION ALL SELECT 1 FROM runs_review WHERE status = 'open' AND due_at < now() AND expires_at IS NULL"
+        " AND groups::text NOT LIKE '%admin%'"
     )
-    waiting.until(lambda: database.execute(busy).fetchone() is None, within=120, what="no run is under way")
+    waiting.until(lambda: database.execute(busy).fetchone() is None, within=180, what="nothing is under way")
 
 
 def more_runs(folder: folders.Folder) -> None:
